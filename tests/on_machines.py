@@ -51,6 +51,14 @@ def runs(schedule: Schedule) -> list[tuple[int, int, float, float | None, int]]:
     return list(zip(*columns, ends, table["outcome"].tolist(), strict=True))
 
 
+def for_the_slow(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of a placer as `tests.naive_capacity` names them."""
+    found = {"bound" if name == "search" else name: value for name, value in options.items()}
+    if "bound" in found:
+        found["bound"] = {"used": "used", "open": "alive"}[found["bound"]]
+    return found
+
+
 def assert_same(one: Schedule, other: Schedule) -> None:
     pd.testing.assert_frame_equal(one.attempts, other.attempts, check_exact=True)
     for place in one.places:

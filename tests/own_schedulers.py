@@ -1,4 +1,4 @@
-"""Schedulers of a user's own: each overrides `decide`, and nothing else."""
+"""Schedulers and a cluster of a user's own: each overrides one method, and nothing else."""
 
 from collections.abc import Iterable
 
@@ -27,3 +27,24 @@ class ShortestThatFits(sm.Scheduler):
             if job.cores <= free:
                 free -= job.cores
                 yield sm.Placement(job)
+
+
+class Fleeing(sm.QueueScheduler):
+    """Hands what it loses to another scheduler."""
+
+    refuge: sm.Scheduler
+
+    def ended(self, attempt: sm.Attempt) -> None:
+        """Let go of what was lost."""
+        if attempt.outcome is sm.Outcome.LOST:
+            self.refuge.submit(attempt.job)
+        else:
+            super().ended(attempt)
+
+
+class Twice(sm.Cluster):
+    """Everything takes twice as long here."""
+
+    def runtime_s(self, job: sm.Job) -> float:
+        """Return how long a job runs."""
+        return 2 * job.runtime_s

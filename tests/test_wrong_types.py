@@ -197,19 +197,8 @@ METHODS: Final[Mapping[str, Callable[[Any], object]]] = {
 """Calls of methods that are no one's inner loop, by what is given to them."""
 
 MADE_BY_THE_MODEL: Final = {
-    *(
-        "Attempt",
-        "Outcome",
-        "Machine",
-        "Placement",
-        "TaskRun",
-        "Router",
-        "Strategy",
-        "Polynomial",
-        "Fit",
-        "Pair",
-        "ClusterSpec",
-    ),
+    *("Attempt", "Outcome", "Machine", "Placement", "TaskRun", "Router", "Strategy"),
+    *("Polynomial", "Fit", "Pair", "ClusterSpec"),
     *("Submitted", "Routed", "Started", "Backfilled", "Reserved", "Ended", "Lost", "Priced", "Powered"),
     *("CapacitySchedule", "WorkflowSchedule"),
 }

@@ -8,29 +8,12 @@ from simmodels.allocation import allocate, format_cores
 from simmodels.errors import IllegalScheduleError, RequestError
 from simmodels.schedule import Schedule
 from simmodels.workload import Workload
-
-
-def workload(*jobs: tuple[float, float, int]) -> Workload:
-    """Jobs as (submit, runtime, cores)."""
-    submit, runtime, cores = (np.array([job[i] for job in jobs]) for i in range(3))
-    return Workload(np.arange(1, len(jobs) + 1), submit, runtime, runtime, cores)
+from tests.model_scripts import in_order, rigid
 
 
 def scheduled(jobs: Workload, cores: int, *start_s: float) -> Schedule:
     start = np.array(start_s, dtype=np.float64)
     return Schedule(jobs, cores, start, start + jobs.runtime_s).validate()
-
-
-def in_order(jobs: Workload, cores: int) -> Schedule:
-    """Each job as early as it fits, but not before the one ahead of it; found second by second."""
-    used, start_s, earliest = np.zeros(2000, dtype=np.int64), np.zeros(len(jobs)), 0
-    for row in np.lexsort((np.arange(len(jobs)), jobs.submit_s)):
-        at, length = max(int(jobs.submit_s[row]), earliest), int(jobs.runtime_s[row])
-        while (used[at : at + max(length, 1)] + jobs.cores[row] > cores).any():
-            at += 1
-        used[at : at + length] += jobs.cores[row]
-        start_s[row] = earliest = at
-    return Schedule(jobs, cores, start_s, start_s + jobs.runtime_s).validate()
 
 
 def lowest_free(schedule: Schedule) -> list[list[int]]:
@@ -53,36 +36,29 @@ def spread(intervals: list[tuple[int, int]]) -> list[int]:
     return [core for low, high in intervals for core in range(low, high + 1)]
 
 
-def test_a_job_takes_the_lowest_free_cores_in_as_many_pieces_as_needed() -> None:
-    jobs = workload((0, 10, 2), (0, 30, 2), (0, 10, 1), (0, 30, 2), (10, 5, 4))
-    found = allocate(scheduled(jobs, 8, 0, 0, 0, 0, 10))
-    assert [found.intervals(row) for row in range(5)] == [
-        [(0, 1)],
-        [(2, 3)],
-        [(4, 4)],
-        [(5, 6)],
-        [(0, 1), (4, 4), (7, 7)],
-    ]
-    assert found.formatted() == ["0-1", "2-3", "4", "5-6", "0-1 4 7"]
-
-
-def test_what_ends_frees_its_cores_before_what_starts_at_that_instant_takes_them() -> None:
-    jobs = workload((0, 10, 3), (0, 10, 3), (20, 1, 3))
-    assert allocate(scheduled(jobs, 3, 0, 10, 20)).formatted() == ["0-2"] * 3
-
-
-def test_starts_at_one_instant_are_served_by_submit_and_then_input_row() -> None:
-    jobs = workload((5, 10, 1), (3, 10, 1), (5, 10, 1), (4, 10, 1))
-    assert allocate(scheduled(jobs, 4, 5, 5, 5, 5)).formatted() == ["2", "0", "3", "1"]
-
-
-def test_jobs_of_no_length_take_and_give_back_before_the_other_starts() -> None:
-    jobs = workload((0, 10, 4), (1, 0, 3), (1, 0, 4))
-    assert allocate(scheduled(jobs, 4, 1, 1, 1)).formatted() == ["0-3", "0-2", "0-3"]
+@pytest.mark.parametrize(
+    ("jobs", "cores", "start_s", "given_cores"),
+    [
+        (
+            [(0, 10, 2), (0, 30, 2), (0, 10, 1), (0, 30, 2), (10, 5, 4)],
+            8,
+            [0, 0, 0, 0, 10],
+            ["0-1", "2-3", "4", "5-6", "0-1 4 7"],
+        ),
+        ([(0, 10, 3), (0, 10, 3), (20, 1, 3)], 3, [0, 10, 20], ["0-2"] * 3),
+        ([(5, 10, 1), (3, 10, 1), (5, 10, 1), (4, 10, 1)], 4, [5, 5, 5, 5], ["2", "0", "3", "1"]),
+        ([(0, 10, 4), (1, 0, 3), (1, 0, 4)], 4, [1, 1, 1], ["0-3", "0-2", "0-3"]),
+    ],
+    ids=["in pieces", "an end before a start", "by submit and then input row", "no length before the others"],
+)
+def test_a_job_takes_the_lowest_free_cores(
+    jobs: list[tuple[float, float, int]], cores: int, start_s: list[float], given_cores: list[str]
+) -> None:
+    assert allocate(scheduled(rigid(*jobs), cores, *start_s)).formatted() == given_cores
 
 
 def test_who_never_started_has_no_cores_and_who_never_ended_keeps_them() -> None:
-    jobs = workload((0, 10, 2), (0, 10, 2), (0, 10, 1), (0, 10, 2))
+    jobs = rigid((0, 10, 2), (0, 10, 2), (0, 10, 1), (0, 10, 2))
     start_s, end_s = np.array([0, 0, 10, np.nan]), np.array([np.nan, 10, 20, np.nan])
     found = allocate(Schedule(jobs, 4, start_s, end_s).validate())
     assert found.formatted() == ["0-1", "2-3", "2", ""]
@@ -91,7 +67,7 @@ def test_who_never_started_has_no_cores_and_who_never_ended_keeps_them() -> None
 
 
 def test_earlier_attempts_come_after_the_jobs() -> None:
-    jobs = workload((0, 10, 2), (0, 10, 2))
+    jobs = rigid((0, 10, 2), (0, 10, 2))
     attempts = pd.DataFrame(
         {"job_id": [1, 1], "attempt": [1, 2], "start_s": [0, 10], "end_s": [4, 20], "outcome": [2, 0]}
     )
@@ -100,13 +76,13 @@ def test_earlier_attempts_come_after_the_jobs() -> None:
 
 
 def test_a_schedule_that_does_not_fit_is_refused_by_job_and_instant() -> None:
-    jobs = workload((0, 10, 3), (0, 10, 3))
+    jobs = rigid((0, 10, 3), (0, 10, 3))
     with pytest.raises(IllegalScheduleError, match=r"\(capacity\): job 2 starts at 4.0 s on 3 cores"):
         allocate(Schedule(jobs, 4, np.array([0.0, 4]), np.array([10.0, 14])))
 
 
 def test_more_cores_than_can_be_numbered_are_refused() -> None:
-    jobs = workload((0, 10, 3))
+    jobs = rigid((0, 10, 3))
     with pytest.raises(RequestError, match="the number of cores to assign must be at most 2147483647"):
         allocate(scheduled(jobs, 2**31, 0))
     assert allocate(scheduled(jobs, 2**31 - 1, 0)).formatted() == ["0-2"]
@@ -123,16 +99,14 @@ def test_cores_are_written_as_batsim_writes_them(intervals: list[tuple[int, int]
 
 
 sizes = st.integers(1, 12)
-job_lists = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12), sizes), max_size=40)
+job_lists = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12), sizes), min_size=1, max_size=40)
 
 
 @given(job_lists, st.integers(12, 24))
 def test_no_core_is_used_twice_and_each_job_has_the_lowest_that_were_free(
     jobs: list[tuple[int, int, int]], cores: int
 ) -> None:
-    schedule = (
-        in_order(workload(*jobs), cores) if jobs else Schedule(workload((0, 0, 1)), cores, np.zeros(1), np.zeros(1))
-    )
+    schedule = in_order(rigid(*jobs), cores).validate()
     found = allocate(schedule)
     given_cores = [spread(found.intervals(row)) for row in range(len(schedule))]
     assert given_cores == lowest_free(schedule)
@@ -150,7 +124,7 @@ def test_no_core_is_used_twice_and_each_job_has_the_lowest_that_were_free(
 
 def test_many_pieces_make_the_arrays_grow() -> None:
     # 400 jobs of one core, every second of which ends at 5; then one that takes all the holes
-    jobs = workload(*[(0, 5 if row % 2 else 50, 1) for row in range(400)], (5, 10, 200), (60, 1, 400))
+    jobs = rigid(*[(0, 5 if row % 2 else 50, 1) for row in range(400)], (5, 10, 200), (60, 1, 400))
     found = allocate(scheduled(jobs, 400, *[0] * 400, 5, 60))
     assert found.intervals(400) == [(core, core) for core in range(1, 400, 2)]
     assert found.intervals(401) == [(0, 399)]

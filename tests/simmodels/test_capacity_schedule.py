@@ -19,7 +19,6 @@ def schedule() -> sm.Schedule:
 
 
 def off(schedule: sm.Schedule) -> list[list[float]]:
-    assert schedule.off_spans is not None
     return schedule.off_spans[["machine", "start_s", "end_s"]].to_numpy().tolist()
 
 
@@ -47,8 +46,6 @@ def test_energy_carbon_and_cost_by_hand() -> None:
 
 def test_what_no_machines_could_have_run_is_refused() -> None:
     fine = schedule().validate()
-    assert fine.attempts is not None
-    assert fine.off_spans is not None
     swapped = dataclasses.replace(fine, off_spans=fine.off_spans.assign(machine=0))  # as many are on, but not these
     with pytest.raises(IllegalScheduleError, match=r"job 1 starts at 0.0 s on machine 0, .* is off at 14400.0 s"):
         swapped.validate()

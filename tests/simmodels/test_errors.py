@@ -99,12 +99,8 @@ def test_what_it_was_given_is_shown_by_its_begin_and_end_if_it_is_long(error: Si
 
 
 @pytest.mark.parametrize("error", [error for error, _ in CASES], ids=IDS)
-def test_it_is_rebuilt_from_its_arguments_as_simpy_does_it(error: SimModelsError) -> None:
+def test_it_is_rebuilt_from_its_arguments_as_simpy_does_it_pickled_and_copied_whole(error: SimModelsError) -> None:
     assert same(type(error)(*error.args), error)
-
-
-@pytest.mark.parametrize("error", [error for error, _ in CASES], ids=IDS)
-def test_it_is_pickled_and_copied_whole(error: SimModelsError) -> None:
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         assert same(pickle.loads(pickle.dumps(error, protocol)), error)
     assert same(copy.deepcopy(error), error)
@@ -205,10 +201,3 @@ def test_an_object_of_several_lines_is_shown_as_its_type() -> None:
     table = pd.DataFrame({"a": range(3)})
     assert brief(table) == "a DataFrame of shape (3, 1)"
     assert brief({"x": [table, object()]}) == "{'x': [a DataFrame of shape (3, 1), an object]}"
-
-
-def test_a_long_text_of_a_file_shows_how_it_begins_and_ends() -> None:
-    text = str(FileFormatError("a.xml", 3, f"task {'x' * 10**6!r} has no runtime; each task needs one"))
-    assert text.startswith("a.xml, line 3: task 'xxx")
-    assert text.endswith("xxx' has no runtime; each task needs one")
-    assert len(text) < 800

@@ -12,7 +12,7 @@ import simmodels as sm
 from simmodels.ground.instants import rounding_s
 from simmodels.schedule import Schedule
 from tests.naive_capacity import Naive
-from tests.on_machines import CHOICES, HEURISTICS, ORDERS, assert_same, runs, workload
+from tests.on_machines import CHOICES, HEURISTICS, ORDERS, assert_same, for_the_slow, runs, workload
 
 MORE: dict[str, dict[str, list[Any]]] = {
     heuristic: choices | {"raise_above": [0.95, 0.85], "lower_below": [0.8, 0.5, 0.0], "length_cap_s": [604_800.0, 9.0]}
@@ -110,9 +110,7 @@ def test_the_compiled_clock_is_the_slow_scheduler_with_lengths_of_all_sizes(heur
 
 
 def assert_is_slow(schedule: Schedule, case: dict[str, Any]) -> None:
-    options = {{"search": "bound"}.get(name, name): value for name, value in case["options"].items()}
-    if "bound" in options:
-        options["bound"] = {"used": "used", "open": "alive"}[options["bound"]]
+    options = for_the_slow(case["options"])
     order = options.pop("fill_order", None)
     slow = Naive(
         case["rows"],

@@ -14,27 +14,18 @@ def floats(*values: float) -> np.ndarray:
     return np.array(values, dtype=np.float64)
 
 
-def test_wait_and_response_are_counted_from_the_submit() -> None:
+def test_wait_and_response_are_counted_from_the_submit_stretch_is_of_the_work_and_throughput_by_the_hour() -> None:
     assert metrics.wait_s(floats(5, 0), floats(7, math.nan)).tolist()[0] == 2
     assert metrics.response_s(floats(5), floats(17)).tolist() == [12]
+    assert metrics.stretch(floats(60), floats(100)).tolist() == [0.6]
+    assert metrics.throughput_jobs_per_hour(4, 80) == 180
 
 
-def test_slowdown_is_not_defined_without_execution() -> None:
+def test_slowdown_is_not_defined_without_execution_nor_a_mean_of_nothing() -> None:
     found = metrics.slowdown(floats(30, 7), floats(10, 0))
     assert found[0] == 3
     assert np.isnan(found[1])
-
-
-def test_bounded_slowdown_counts_short_executions_as_tau() -> None:
-    # (90 + 10) / 10; (90 + 1) / 10; (0 + 1) / 10 is below 1; (4 + 0) / 10 too; (60 + 60) / 60
-    found = metrics.bounded_slowdown(floats(90, 90, 0, 4, 60), floats(10, 1, 1, 0, 60))
-    assert found.tolist() == [10, 9.1, 1, 1, 2]
-    assert metrics.bounded_slowdown(floats(90), floats(1), tau_s=1).tolist() == [91]
-
-
-def test_per_processor_slowdown_is_divided_by_the_cores_before_it_is_bounded() -> None:
-    found = metrics.per_processor_bounded_slowdown(floats(90, 90), floats(10, 10), np.array([4, 40]))
-    assert found.tolist() == [2.5, 1]
+    assert all(np.isnan(value) for value in metrics.describe(floats(), "wait_s").values())
 
 
 @pytest.mark.parametrize("tau_s", [0, -1, math.inf, math.nan])
@@ -46,10 +37,6 @@ def test_a_tau_that_bounds_nothing_is_refused(tau_s: float) -> None:
         metrics.per_processor_bounded_slowdown(one, one, np.array([1]), tau_s)
 
 
-def test_stretch_is_of_the_work_not_of_the_execution() -> None:
-    assert metrics.stretch(floats(60), floats(100)).tolist() == [0.6]
-
-
 def test_describe_names_the_unit_and_interpolates_the_percentile() -> None:
     found = metrics.describe(floats(0, 10, 9, 0), "wait_s")
     assert found == {
@@ -59,10 +46,6 @@ def test_describe_names_the_unit_and_interpolates_the_percentile() -> None:
         "max_wait_s": 10,
     }
     assert all(type(value) is float for value in found.values())
-
-
-def test_describe_of_nothing_is_nan() -> None:
-    assert all(np.isnan(value) for value in metrics.describe(floats(), "wait_s").values())
 
 
 def test_a_step_function_has_one_step_an_instant_and_none_for_intervals_without_length() -> None:
@@ -77,11 +60,6 @@ def test_a_step_function_has_one_step_an_instant_and_none_for_intervals_without_
 def test_a_step_function_leaves_out_instants_at_which_the_sum_stays() -> None:
     time_s, total = metrics.step_function(floats(0, 5), floats(5, 9), np.array([2, 2]))
     assert (time_s.tolist(), total.tolist()) == ([0, 9], [2, 0])
-
-
-def test_the_step_function_of_nothing_is_empty() -> None:
-    time_s, total = metrics.step_function(floats(), floats(), np.array([], dtype=np.int64))
-    assert len(time_s) == len(total) == 0
 
 
 def test_utilisation_cuts_at_the_window() -> None:
@@ -106,10 +84,6 @@ def test_a_window_without_length_has_no_means() -> None:
     assert np.isnan(mean)
     assert most == 0
     assert np.isnan(metrics.throughput_jobs_per_hour(1, 0))
-
-
-def test_throughput_is_by_the_hour() -> None:
-    assert metrics.throughput_jobs_per_hour(4, 80) == 180
 
 
 whole = st.integers(0, 60)

@@ -8,6 +8,7 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
+from tests.model_scripts import scheduled
 
 LOG = sm.Workload(
     np.arange(1, 7), np.array([0.0, 0, 1, 2, 3, 30]), np.full(6, 10.0), np.full(6, 12.0), np.array([2, 3, 1, 4, 1, 2])
@@ -54,10 +55,7 @@ def test_it_is_the_model_script_of_the_same_parts(travel: dict[str, Any]) -> Non
         sm.QueueScheduler(env, sm.Cluster(env, "b", machines=2, cores_per_machine=2), order="RANDOM"),
     ]
     router = sm.EarliestStart(env, queues)
-    sm.Source(env, BOTH, into=sm.Dependencies(env, router, **travel) if travel else router)
-    recorder = sm.Recorder(env)
-    env.run()
-    script = recorder.schedule()
+    script = scheduled(sm.Dependencies(env, router, **travel) if travel else router, BOTH)
     short = sm.simulate(BOTH, on=TWO, router="EarliestStart", order="RANDOM", seed=4, **travel).validate()
     assert short.start_s.tolist() == script.start_s.tolist()
     assert short.cluster.tolist() == script.cluster.tolist()
@@ -135,6 +133,17 @@ def test_a_window_of_a_log_runs_on_a_pool_as_the_whole_log_does(backfilling: str
             {"checkpoints": sm.Checkpoints()},
             "checkpoints beside cores; give machines= and cores_per_machine= instead of cores",
         ),
+        (
+            {"cores": 4, "removes": "random"},
+            "removes beside cores; give capacity= and cores_per_machine= instead of cores",
+        ),
+        ({"capacity": [(0, 2)]}, "capacity with cores=None, cores_per_machine=None; give cores_per_machine, and no"),
+        (
+            {"capacity": [(0, 2)], "cores_per_machine": 2, "cores": 4},
+            "capacity with cores=4, cores_per_machine=2; give cores_per_machine, and no cores",
+        ),
+        ({"capacity": [(0, 2)], "cores_per_machine": 2, "removes": "lowest"}, "lowest"),
+        ({"capacity": [(0, 1)], "cores_per_machine": 2}, "job 2: needs 3 cores, and the machine has 2"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_a_sentence(given: dict[str, Any], text: str) -> None:

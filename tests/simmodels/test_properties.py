@@ -24,20 +24,8 @@ many = settings(max_examples=4 * USUAL)
 
 # Orders under which only the differences of instants count, so that a longer second changes nothing.
 WITHOUT_SCALE = (
-    "FCFS",
-    "LCFS",
-    "SPF",
-    "LPF",
-    "SQF",
-    "LQF",
-    "SEXP",
-    "LEXP",
-    "SRF",
-    "LRF",
-    "SAF",
-    "LAF",
-    "WFP3",
-    "RANDOM",
+    *("FCFS", "LCFS", "SPF", "LPF", "SQF", "LQF", "SEXP", "LEXP"),
+    *("SRF", "LRF", "SAF", "LAF", "WFP3", "RANDOM"),
 )
 
 Machine = tuple[int, Workload]
@@ -311,16 +299,14 @@ def test_a_depth_and_a_threshold_beyond_all_change_nothing(machine: Machine, how
 
 
 @given(machines(), options(plain=True))
-def test_a_depth_of_one_job_is_fcfs_without_backfilling(machine: Machine, how: dict[str, object]) -> None:
+def test_a_depth_of_one_job_and_warm_jobs_alone_are_fcfs_without_backfilling(
+    machine: Machine, how: dict[str, object]
+) -> None:
     strict = {"order": "FCFS", "backfilling": "none", "decide": how["decide"], "overrun": how["overrun"]}
-    assert simulated(machine, **how, queue_depth=1).start_s.tolist() == simulated(machine, **strict).start_s.tolist()
-
-
-@given(machines(), options(plain=True))
-def test_when_all_jobs_are_warm_it_is_fcfs_without_backfilling(machine: Machine, how: dict[str, object]) -> None:
-    strict = {"order": "FCFS", "backfilling": "none", "decide": how["decide"], "overrun": how["overrun"]}
+    start_s = simulated(machine, **strict).start_s.tolist()
+    assert simulated(machine, **how, queue_depth=1).start_s.tolist() == start_s
     warm = simulated(machine, **how, warm_jobs=len(machine[1]))
-    assert warm.start_s.tolist() == simulated(machine, **strict).start_s.tolist()
+    assert warm.start_s.tolist() == start_s
     assert not warm.counted.any()
 
 

@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ import simmodels as sm
 import workloads as wl
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.selection import Strategy
-from simmodels.replay.run import Replay
 from simmodels.tuning import Feedback, Tuned, replay_tuned
+from tests.model_scripts import scheduled
 
 STRATEGIES = [
     sm.RandomOrder(),
@@ -34,11 +35,8 @@ def by_processes(
     env = sm.Environment(seed=5, start_s=float(workload.submit_s.min(initial=0.0)))
     cluster = sm.Cluster(env, "one", cores=cores)
     scheduler = sm.QueueScheduler(env, cluster, **options)  # type: ignore[arg-type]
-    sm.Source(env, workload, into=scheduler)
-    recorder = sm.Recorder(env)
     tuner = sm.Tuner(env, scheduler, strategy, period_s=period_s, from_s=from_s)
-    env.run()
-    return recorder.schedule(), tuner
+    return scheduled(scheduler, workload), tuner
 
 
 def compiled(
@@ -63,25 +61,22 @@ def workload_of(rows: list[tuple[int, int, int, int]]) -> sm.Workload:
 @given(
     rows=jobs,
     strategy=st.sampled_from(STRATEGIES),
-    threshold_s=st.sampled_from([None, 50.0]),
-    backfill_order=st.sampled_from([None, "LQF"]),
-    decide=st.sampled_from(["instant", "event"]),
-    period_s=st.sampled_from([37.5, PERIOD_S]),
-    from_s=st.sampled_from([0.0, 120.0]),
+    options=st.fixed_dictionaries(
+        {
+            "threshold_s": st.sampled_from([None, 50.0]),
+            "backfill_order": st.sampled_from([None, "LQF"]),
+            "decide": st.sampled_from(["instant", "event"]),
+            "period_s": st.sampled_from([37.5, PERIOD_S]),
+            "from_s": st.sampled_from([0.0, 120.0]),
+        }
+    ),
 )
 def test_both_engines_choose_the_same_orders_and_give_the_same_schedule(
-    rows: list[tuple[int, int, int, int]],
-    strategy: Strategy,
-    threshold_s: float | None,
-    backfill_order: str | None,
-    decide: str,
-    period_s: float,
-    from_s: float,
+    rows: list[tuple[int, int, int, int]], strategy: Strategy, options: dict[str, Any]
 ) -> None:
     workload = workload_of(rows)
-    options = {"threshold_s": threshold_s, "backfill_order": backfill_order, "decide": decide}
-    one, tuner = by_processes(workload, strategy, cores=4, period_s=period_s, from_s=from_s, **options)
-    other = compiled(workload, strategy, cores=4, period_s=period_s, from_s=from_s, **options)
+    one, tuner = by_processes(workload, strategy, cores=4, **options)
+    other = compiled(workload, strategy, cores=4, **options)
     assert (one.start_s == other.schedule.start_s).all()
     assert tuner.tuning_run.used == other.tuning_run.used
     assert (tuner.tuning_run.memory.cost == other.tuning_run.memory.cost).all()
@@ -200,44 +195,21 @@ def test_a_tuner_ends_though_jobs_wait_without_end() -> None:
     assert scheduler.jobs_not_done
 
 
-def test_two_tuners_of_one_environment_end() -> None:
-    env = sm.Environment(seed=1)
-    for name in ("a", "b"):
-        cluster = sm.Cluster(env, name, cores=4)
-        scheduler = sm.QueueScheduler(env, cluster)
-        sm.Source(env, workload_of([(0, 500, 500, 1)]), into=scheduler)
-        sm.Tuner(env, scheduler, sm.UCB1(), period_s=PERIOD_S, name=name)
-    env.run()
-    assert env.now <= 600.0
+PERIOD = "period_s must be a finite number of seconds > 0"
+CORES = r"cores must be an integer from 1 to 2\*\*53"
 
 
-@pytest.mark.parametrize("period_s", [0.0, -1.0, math.inf, math.nan])
-def test_a_period_that_is_none_is_refused(period_s: float) -> None:
-    with pytest.raises(sm.RequestError, match="period_s must be a finite number of seconds > 0"):
-        compiled(workload_of([(0, 1, 1, 1)]), sm.UCB1(), cores=4, period_s=period_s)
-
-
-@pytest.mark.parametrize("cores", [0, -1, 1.5, math.nan, "4", None])
-def test_a_size_that_is_none_is_refused_and_not_waited_for(cores: object) -> None:
-    with pytest.raises(sm.RequestError, match=r"cores must be an integer from 1 to 2\*\*53"):
-        compiled(workload_of([(0, 1, 1, 1)]), sm.UCB1(), cores=cores, period_s=PERIOD_S)
-
-
-def test_a_job_that_can_never_run_is_refused_and_not_waited_for() -> None:
-    with pytest.raises(sm.ImpossibleJobError, match="job 0: needs 3 cores, and the machine has 2"):
-        compiled(workload_of([(0, 1, 1, 3)]), sm.UCB1(), cores=2, period_s=PERIOD_S)
-
-
-def test_a_replay_stops_before_an_instant_and_goes_on_as_if_it_had_not() -> None:
-    log = wl.lublin(jobs=300, cores=32, seed=6, load=1.0)
-    whole = sm.simulate(log, cores=32, order="SAF")
-    replay = Replay(log, cores=32, options=QueueOptions.checked(order="SAF"))
-    for until_s in np.linspace(0.0, float(whole.end_s.max()), 23):
-        replay.run(float(until_s))
-        started = replay.start_s[~np.isnan(replay.start_s)]
-        assert (started < until_s).all()
-    replay.run()
-    assert (replay.schedule().start_s == whole.start_s).all()
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        *[({"period_s": period_s}, PERIOD) for period_s in (0.0, -1.0, math.inf, math.nan)],
+        *[({"cores": cores}, CORES) for cores in (0, -1, 1.5, math.nan, "4", None)],
+        ({"cores": 2}, "job 0: needs 3 cores, and the machine has 2"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_not_waited_for(given: dict[str, Any], text: str) -> None:
+    with pytest.raises(sm.SimModelsError, match=text):
+        compiled(workload_of([(0, 1, 1, 3)]), sm.UCB1(), **{"cores": 4, "period_s": PERIOD_S, **given})
 
 
 @pytest.mark.full

@@ -1,6 +1,4 @@
 import dataclasses
-import pickle
-from typing import Any
 
 import numpy as np
 import pytest
@@ -71,12 +69,6 @@ def test_deciles_by_execution_time_go_by_the_critical_path_and_not_by_the_volume
     assert by_time["starved"].tolist() == [1, 0]
 
 
-def test_it_comes_back_from_a_pickle(schedule: Schedule) -> None:
-    again = pickle.loads(pickle.dumps(schedule))
-    assert again.jobs.equals(schedule.jobs)
-    assert dict(again.about) == dict(schedule.about)
-
-
 @pytest.mark.parametrize(
     ("change", "rule", "text"),
     [
@@ -112,14 +104,6 @@ def test_data_that_have_not_arrived_and_cores_used_twice_are_refused(schedule: S
         IllegalScheduleError, match=r"\(capacity\): job 2, task 0 starts at 5.0 s on 3 cores, which makes 5"
     ):
         crowded.validate()
-
-
-def test_a_column_of_another_length_is_refused(schedule: Schedule) -> None:
-    wrong: dict[str, Any] = {"start_s": np.zeros(3)}
-    with pytest.raises(
-        RequestError, match=r"the shape of column start_s must be \(4,\), one row per job \(got \(3,\)\)"
-    ):
-        dataclasses.replace(schedule, **wrong)
 
 
 def test_an_empty_workload_has_an_empty_schedule() -> None:

@@ -21,7 +21,6 @@ from simmodels.entities.environment import Environment
 from simmodels.entities.events import Submitted
 from simmodels.entities.outages import Maintenance
 from simmodels.entities.queue_scheduler import QueueScheduler
-from simmodels.entities.recorder import Recorder
 from simmodels.entities.source import Source
 from simmodels.errors import IllegalScheduleError, ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.policies.bids import Bid, find_bid
@@ -29,6 +28,7 @@ from simmodels.policies.checkpoints import Checkpoints
 from simmodels.simulate import Engine, simulate, simulate_workflows
 from simmodels.workflow import Workflow
 from simmodels.workload import Job, Workload
+from tests.model_scripts import recorded, scheduled
 from tests.naive_market import NaiveAuction
 from tests.simmodels.passes.test_bidding import NAIVE, PLATFORMS, RULES, flows
 
@@ -44,18 +44,6 @@ def model(*sizes: int, **rules: object) -> tuple[Environment, list[Cluster], Auc
     env = Environment(seed=3)
     clusters = [Cluster(env, f"c{i}", cores=cores) for i, cores in enumerate(sizes)]
     return env, clusters, Auctioneer(env, clusters, **rules)
-
-
-def test_a_model_script_gives_the_schedule_of_its_workflows() -> None:
-    env, _, auctioneer = model(4, bid="SRTF")
-    jobs = [job(0), job(1, 9), job(2, 2)]
-    Source(env, jobs, into=auctioneer)
-    recorder = Recorder(env)
-    env.run()
-    schedule: Any = recorder.schedule()
-    assert schedule.validate().start_s.tolist() == [0, 12, 10]
-    assert recorder.schedule().tasks["cluster"].tolist() == ["c0"] * 3
-    assert schedule.about["engine"] == "simpy"
 
 
 def test_ties_fall_by_input_order_though_the_source_submits_by_time() -> None:
@@ -137,14 +125,6 @@ def test_start_and_ended_can_be_overridden() -> None:
     assert reported == [("start", 0), ("ended", 0), ("start", 1), ("ended", 1)]
 
 
-def test_auctions_end_with_the_last_submission_if_asked() -> None:
-    env, _, auctioneer = model(4, end="submit")
-    Source(env, [job(0), job(3)], into=auctioneer)
-    env.run()
-    assert auctioneer.closed
-    assert auctioneer.schedule().jobs["outcome"].tolist() == ["unfinished", "unfinished"]
-
-
 @pytest.mark.parametrize(
     ("instants", "wanted"), [("starvation", [0, 3, 10, 20]), ("deadlines", [0, 3, 10, 20, 600, 603])]
 )
@@ -174,9 +154,7 @@ def test_jobs_and_workflows_share_an_environment() -> None:
     other = Cluster(env, "jobs", cores=2)
     Source(env, Workload(np.array([1]), [0.0], [5.0], [5.0], [2]), into=QueueScheduler(env, other))
     Source(env, [job(0)], into=auctioneer)
-    recorder = Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = recorded(env)
     assert schedule.end_s.tolist() == [5, 10]
     assert schedule.tasks["cluster"].tolist() == ["jobs", "c0"]
     metrics = schedule.metrics()
@@ -225,17 +203,6 @@ def test_another_process_with_another_hash_seed_finds_the_same() -> None:
     lines = one.splitlines()
     assert len(lines) == 6
     assert lines[0::2] == lines[1::2]
-
-
-def test_a_platform_of_kinds_is_the_same_by_the_short_way() -> None:
-    jobs = [Workflow(i, i, [5, 3], 2, [(0, 1)], ("A", "B"), LONG) for i in range(9)]
-    env = Environment(seed=1)
-    clusters = [Cluster(env, "a", cores=3, kind="A"), Cluster(env, "b", cores=3, kind="B")]
-    auctioneer = Auctioneer(env, clusters, bid="PVD", network="kind")
-    Source(env, jobs, into=auctioneer)
-    env.run()
-    short = simulate_workflows(jobs, clusters=[("a", 3, "A"), ("b", 3, "B")], bid="PVD", network="kind")
-    assert auctioneer.schedule().start_s.tolist() == short.start_s.tolist()
 
 
 @pytest.mark.parametrize(("engine", "rigid"), [("compiled", False), ("simpy", False), ("simpy", True)])
@@ -309,10 +276,7 @@ def test_an_auction_on_machines_is_the_plain_one(
             for _, _, off_s, on_s in [span for span in spans if span[:2] == (i, machine)]:
                 Maintenance(env, cluster, start_s=off_s, duration_s=on_s - off_s, machines=[machine], notice_s=0)
     auctioneer = Auctioneer(env, places, bid=bid, **rules)
-    Source(env, jobs, into=auctioneer)
-    recorder = Recorder(env)
-    env.run()
-    schedule = recorder.schedule(window_s=(0, max(env.now, 1))).validate()
+    schedule = scheduled(auctioneer, jobs, whole=True)
     tasks = [task for each in plain.tasks for task in each]
     runs: list[list[tuple[float, float]]] = [[] for _ in tasks]
     for row, start_s, end_s in schedule.all_attempts()[["row", "start_s", "end_s"]].itertuples(index=False):
@@ -423,10 +387,7 @@ def test_a_bid_may_change_where_tasks_are_forwarded(
     free = [dataclasses.replace(each, kind=None) for each in jobs]
     auctioneer = Auctioneer(env, queues, bid=bids[0], forward=True, rebalance_s=rebalance_s)
     changed(auctioneer, [(8.0 * (k + 1), {"bid": each}) for k, each in enumerate(bids[1:])], wakes=True)
-    Source(env, free, into=auctioneer)
-    recorder = Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(auctioneer, free)
     assert schedule.about["routers"][0]["changes"] == len(bids) - 1
     assert set(schedule.workflows["outcome"]) <= {"finished", "starved"}
 
@@ -485,13 +446,9 @@ def test_its_schedule_proves_how_long_tasks_ran_at_speeds_and_with_checkpoints()
     slow = Cluster(env, "slow", machines=2, cores_per_machine=2, speed=0.5, checkpoints=saving)
     Maintenance(env, slow, start_s=13, duration_s=7, machines=[1], notice_s=0, mode="kill")
     auctioneer = Auctioneer(env, [slow])
-    Source(env, [Workflow(1, 0, [10, 20, 30], [2, 2, 1])], into=auctioneer)
-    recorder = Recorder(env)
-    env.run()
-    schedule, recorded = auctioneer.schedule().validate(), recorder.schedule().attempts
+    recorded = scheduled(auctioneer, [Workflow(1, 0, [10, 20, 30], [2, 2, 1])]).attempts
+    schedule = auctioneer.schedule().validate()
     shown = ["row", "attempt", "start_s", "end_s", "outcome"]
-    assert schedule.attempts is not None
-    assert recorded is not None
     assert schedule.attempts[shown].to_numpy().tolist() == recorded[shown].to_numpy().tolist()
     assert set(schedule.attempts["outcome"]) == {0, 2}
     with pytest.raises(IllegalScheduleError, match=r"\(end\): .*; what was left of it takes"):

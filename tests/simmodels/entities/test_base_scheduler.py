@@ -12,17 +12,13 @@ from hypothesis import strategies as st
 import simmodels as sm
 from simmodels.entities.environment import Process
 from simmodels.errors import ImpossibleJobError, RequestError
+from tests.model_scripts import rigid, scheduled
 from tests.own_schedulers import AsTheyCome, ShortestThatFits
 
 # -- a scheduler of one's own --------------------------------------------------------------------------
 
 
 ROWS = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9), st.integers(1, 4)), min_size=1, max_size=25)
-
-
-def rigid(rows: list[tuple[int, int, int]]) -> sm.Workload:
-    submit_s, runtime_s, cores = zip(*sorted(rows), strict=True)
-    return sm.Workload(range(len(rows)), submit_s, runtime_s, runtime_s, cores)
 
 
 @given(rows=ROWS, changes=st.lists(st.tuples(st.integers(1, 40), st.integers(0, 2)), max_size=6))
@@ -36,14 +32,12 @@ def test_a_scheduler_of_ones_own_equals_the_queue_of_the_same_rule(
         cluster = sm.Cluster(env, "a", machines=2, cores_per_machine=2)
         sm.TraceCapacity(env, cluster, [*capacity, sm.CapacityChange(50, 2)])
         scheduler = kind(env, cluster, **options)
-        sm.Source(env, rigid(rows), into=scheduler)
+        sm.Source(env, rigid(*sorted(rows)), into=scheduler)
         recorder = sm.Recorder(env)
         env.run()
         assert scheduler.jobs_not_done == scheduler.waiting == scheduler.running == []
         found.append(recorder.schedule().validate())
     np.testing.assert_array_equal(found[0].start_s, found[1].start_s)
-    assert found[0].attempts is not None
-    assert found[1].attempts is not None
     pd.testing.assert_frame_equal(found[0].attempts, found[1].attempts)
 
 
@@ -55,13 +49,8 @@ def test_a_scheduler_of_ones_own_says_on_which_machines_jobs_run() -> None:
 
     env = sm.Environment()
     scheduler = FromTheEnd(env, sm.Cluster(env, "a", machines=3, cores_per_machine=2))
-    sm.Source(env, rigid([(0, 5, 1), (0, 5, 3)]), into=scheduler)
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
-    assert schedule.attempts is not None
+    schedule = scheduled(scheduler, rigid((0, 5, 1), (0, 5, 3)))
     assert schedule.attempts["machine"].tolist() == [2, 2]
-    assert schedule.parts is not None
     assert schedule.parts[["machine", "cores"]].to_numpy().tolist() == [[2, 1], [1, 2]]
 
 
@@ -75,7 +64,7 @@ def test_a_scheduler_may_wake_itself() -> None:
 
     env = sm.Environment()
     scheduler = Hourly(env, sm.Cluster(env, "a", cores=4))
-    sm.Source(env, rigid([(1, 5, 1), (2, 5, 1)]), into=scheduler)
+    sm.Source(env, rigid((1, 5, 1), (2, 5, 1)), into=scheduler)
     recorder = sm.Recorder(env)
     env.run(until=8000)
     assert recorder.schedule().start_s.tolist() == [3600, 3600]
@@ -172,7 +161,7 @@ PLACERS = [sm.FirstFit, sm.TargetStretch, sm.TargetAsap, sm.PackedTargetAsap]
 
 
 def placer_of(env: sm.Environment, kind: Any, machines: int = 1) -> Any:  # noqa: ANN401
-    options = {} if issubclass(kind, sm.FirstFit) else {"reference": rigid([(0, 5, 1), (0, 9, 1)])}
+    options = {} if issubclass(kind, sm.FirstFit) else {"reference": rigid((0, 5, 1), (0, 9, 1))}
     return kind(env, sm.Cluster(env, "a", machines=machines, cores_per_machine=1), **options)
 
 
@@ -237,10 +226,8 @@ def test_withdrawn_jobs_may_come_back_and_all_complete(
     cluster = sm.Cluster(env, "a", machines=3, cores_per_machine=2)
     table = [sm.CapacityChange(at_s, machines) for at_s, machines in sorted(steps)]
     sm.TraceCapacity(env, cluster, [*table, sm.CapacityChange(100, 3)])
-    log = rigid(sorted(rows))
+    log = rigid(*sorted(rows))
     placer = kind(env, cluster, **({} if kind is sm.FirstFit else {"reference": log}))
-    sm.Source(env, log, into=placer)
-    recorder = sm.Recorder(env)
 
     def operate() -> Process:
         for at_s, pick in sorted(picks):
@@ -253,8 +240,7 @@ def test_withdrawn_jobs_may_come_back_and_all_complete(
                 placer.enqueue(job)
 
     env.process(operate())
-    env.run()
-    schedule = recorder.schedule(window_s=(0, float(env.now))).validate()
+    schedule = scheduled(placer, log, whole=True)
     assert (schedule.outcome == 0).all()
 
 
@@ -337,7 +323,7 @@ def test_a_prediction_without_news_is_the_start_under_conservative_backfilling(
 ) -> None:
     env = sm.Environment()
     queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), backfilling="conservative")
-    log = rigid(rows)
+    log = rigid(*sorted(rows))
     predicted: dict[int, float] = {}
     sm.Source(env, log, into=queue)
     recorder = sm.Recorder(env)

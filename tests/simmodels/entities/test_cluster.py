@@ -1,5 +1,5 @@
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from simpy.events import Event, Timeout
@@ -10,6 +10,8 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.workload import Job, Workload
+from tests.model_scripts import scheduled
+from tests.own_schedulers import Twice
 
 if TYPE_CHECKING:
     from simmodels.entities.machine import Machine
@@ -22,36 +24,34 @@ def job(cores: int, runtime_s: float = 10.0, job_id: int = 1) -> Job:
 # -- making one ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "size",
-    [
-        {},
-        {"cores": 4, "machines": 2, "cores_per_machine": 2},
-        {"machines": 2},
-        {"cores_per_machine": 2},
-        {"cores": 4, "cores_per_machine": 2},
-    ],
-)
-def test_a_cluster_is_a_pool_or_machines_and_nothing_else(size: dict[str, int]) -> None:
-    with pytest.raises(
-        RequestError, match=r"cluster 'odd' with cores=.*give either cores, or machines and cores_per_machine"
-    ):
-        Cluster(Environment(), "odd", **size)
+EITHER = "give either cores, or machines and cores_per_machine"
+LIST = "give a list of Machines"
+WHOLE = r"of cluster 'odd' must be an integer from 1 to 2\*\*53 \(got .*\)"
 
 
 @pytest.mark.parametrize(
-    "size",
+    ("size", "text"),
     [
-        {"cores": 0},
-        {"cores": -3},
-        {"machines": 0, "cores_per_machine": 2},
-        {"machines": -2, "cores_per_machine": -2},
-        {"machines": 2, "cores_per_machine": 0.5},
-        {"cores": math.nan},
+        ({}, rf"cluster 'odd' with cores=.*{EITHER}"),
+        ({"cores": 4, "machines": 2, "cores_per_machine": 2}, EITHER),
+        ({"machines": 2}, EITHER),
+        ({"cores_per_machine": 2}, EITHER),
+        ({"cores": 4, "cores_per_machine": 2}, EITHER),
+        ({"machines": [sm.Machines(1, 2)], "cores_per_machine": 2}, f"{EITHER}, or a list of Machines"),
+        ({"machines": []}, LIST),
+        ({"machines": [4]}, LIST),
+        ({"machines": [sm.Machines(1, 2)], "speed": 2.0}, f"{LIST}, which say their speeds"),
+        ({"cores": 4, "speed": 0.0}, r"speed must be a finite number > 0 \(got 0.0\)"),
+        ({"cores": 0}, WHOLE),
+        ({"cores": -3}, WHOLE),
+        ({"machines": 0, "cores_per_machine": 2}, WHOLE),
+        ({"machines": -2, "cores_per_machine": -2}, WHOLE),
+        ({"machines": 2, "cores_per_machine": 0.5}, WHOLE),
+        ({"cores": math.nan}, WHOLE),
     ],
 )
-def test_a_cluster_has_at_least_one_core(size: dict[str, int]) -> None:
-    with pytest.raises(RequestError, match=r"of cluster 'odd' must be an integer from 1 to 2\*\*53 \(got .*\)"):
+def test_a_cluster_is_a_pool_or_machines_of_whole_cores_and_nothing_else(size: dict[str, Any], text: str) -> None:
+    with pytest.raises(RequestError, match=text):
         Cluster(Environment(), "odd", **size)
 
 
@@ -121,13 +121,6 @@ def test_a_job_is_stopped_at_its_limit(limit_s: float, end_s: float, outcome: st
 # -- extending it --------------------------------------------------------------------------------------
 
 
-class Slow(Cluster):
-    """Half as fast as what the log was taken from."""
-
-    def runtime_s(self, job: Job) -> float:
-        return 2.0 * job.runtime_s
-
-
 class WithSetup(Cluster):
     """Each job first waits 3 s for its files."""
 
@@ -151,8 +144,8 @@ def starts(cluster_class: type[Cluster], **options: object) -> tuple[list[float]
 
 def test_a_cluster_may_say_how_long_a_job_runs_there() -> None:
     assert starts(Cluster) == ([0, 10, 2], [10, 20, 6])
-    assert starts(Slow) == ([0, 20, 2], [20, 40, 10])
-    assert starts(Slow, overrun="kill") == ([0, 10, 2], [10, 20, 6])
+    assert starts(Twice) == ([0, 20, 2], [20, 40, 10])
+    assert starts(Twice, overrun="kill") == ([0, 10, 2], [10, 20, 6])
 
 
 def test_a_cluster_may_say_what_a_job_does() -> None:
@@ -211,16 +204,26 @@ def test_what_runs_on_a_machine_that_goes_off_is_lost_and_runs_again_elsewhere()
     assert schedule.jobs["attempts"].tolist() == [2, 1, 1]
 
 
-def test_a_job_on_two_machines_is_lost_with_either() -> None:
-    for gone in (0, 1):
-        schedule, attempts = model([(4, gone, False), (8, gone, True)], [(0, 10, 3)])
-        assert attempts == [[1, 0, 4, 2], [1, 8, 18, 0]]
-        schedule.validate()
-
-
-def test_machines_that_go_off_together_lose_a_job_once() -> None:
-    schedule, attempts = model([(4, 0, False), (4, 1, False), (8, 1, True), (9, 0, True)], [(0, 10, 4), (0, 3, 1)])
-    assert attempts == [[1, 0, 4, 2], [2, 8, 11, 0], [1, 11, 21, 0]]
+@pytest.mark.parametrize(
+    ("plan", "jobs", "expected"),
+    [
+        ([(4, 0, False), (8, 0, True)], [(0, 10, 3)], [[1, 0, 4, 2], [1, 8, 18, 0]]),
+        ([(4, 1, False), (8, 1, True)], [(0, 10, 3)], [[1, 0, 4, 2], [1, 8, 18, 0]]),
+        (
+            [(4, 0, False), (4, 1, False), (8, 1, True), (9, 0, True)],
+            [(0, 10, 4), (0, 3, 1)],
+            [[1, 0, 4, 2], [2, 8, 11, 0], [1, 11, 21, 0]],
+        ),
+        ([(5, 0, False), (7, 0, True)], [(5, 10, 4)], [[1, 7, 17, 0]]),
+        ([(0, 0, False), (5, 0, True)], [(5, 10, 4)], [[1, 5, 15, 0]]),
+    ],
+    ids=["lost with the first", "lost with the second", "lost once with both", "off at its begin", "on at its begin"],
+)
+def test_a_job_runs_on_machines_that_are_on_and_is_lost_with_any_of_its_own(
+    plan: list[tuple[float, int, bool]], jobs: list[tuple[float, float, int]], expected: list[list[float]]
+) -> None:
+    schedule, attempts = model(plan, jobs)
+    assert attempts == expected
     schedule.validate()
 
 
@@ -229,17 +232,6 @@ def test_a_job_that_ends_when_its_machine_goes_off_has_ended() -> None:
     assert schedule.outcome.tolist() == [0]
     assert schedule.validate().attempts is not None
     assert schedule.attempts["outcome"].tolist() == [0]
-
-
-def test_nothing_starts_on_a_machine_that_goes_off_at_the_same_instant() -> None:
-    schedule, attempts = model([(5, 0, False), (7, 0, True)], [(5, 10, 4)])
-    assert attempts == [[1, 7, 17, 0]]
-    assert schedule.start_s.tolist() == [7]
-
-
-def test_what_comes_on_can_be_used_at_once() -> None:
-    _, attempts = model([(0, 0, False), (5, 0, True)], [(5, 10, 4)])
-    assert attempts == [[1, 5, 15, 0]]
 
 
 @pytest.mark.parametrize("decide", ["instant", "event"])
@@ -291,24 +283,6 @@ def test_a_job_that_would_have_been_killed_is_lost_with_its_machine() -> None:
     assert attempt.outcome is Outcome.LOST
 
 
-def test_a_user_may_stop_an_attempt_and_its_job_waits_again() -> None:
-    env = sm.Environment()
-    cluster = Cluster(env, "pool", cores=2)
-    scheduler = sm.QueueScheduler(env, cluster)
-    sm.Source(env, Workload([1, 2], [0, 1], [10, 5], [10, 5], [2, 2]), into=scheduler)
-    recorder = sm.Recorder(env)
-
-    def preempt() -> Process:
-        yield env.timeout(4.0)
-        (attempt,) = cluster.running
-        attempt.interrupt("preempted")
-
-    env.process(preempt())
-    env.run()
-    assert recorder.schedule().validate().start_s.tolist() == [4, 14]
-    assert cluster.free_cores == 2
-
-
 class Working(Cluster):
     """A cluster whose attempts are processes."""
 
@@ -341,11 +315,8 @@ def test_attempts_that_are_processes_make_the_same_schedule() -> None:
     def run(kind: type[Cluster]) -> sm.Schedule:
         env = sm.Environment()
         cluster = kind(env, "green", machines=2, cores_per_machine=1)
-        sm.Source(env, workload, into=sm.QueueScheduler(env, cluster, overrun="kill"))
-        recorder = sm.Recorder(env)
         env.process(switch(env, cluster, [(2, 1, False), (5, 1, True)]))
-        env.run()
-        return recorder.schedule().validate()
+        return scheduled(sm.QueueScheduler(env, cluster, overrun="kill"), workload)
 
     plain, working = run(Cluster), run(Working)
     assert plain.start_s.tolist() == working.start_s.tolist()

@@ -9,6 +9,8 @@ import simmodels as sm
 from simmodels.entities.decider import Decider
 from simmodels.errors import RequestError
 from simmodels.policies.queue_options import Decide
+from tests.model_scripts import recorded, scheduled
+from tests.own_schedulers import Fleeing
 
 
 class OnlyLooks:
@@ -39,12 +41,9 @@ def test_what_ended_is_known_whatever_start_and_ended_are_overridden_to_do(
     decider: Any = type("Mine", (mixed_in, kind), {"seen": [], "ends": []})(
         env, [cluster] if kind is sm.Auctioneer else cluster
     )
-    recorder = sm.Recorder(env)
     jobs = sm.Workload([1, 2, 3], [0, 0, 0], [5, 5, 5], [5, 5, 5], [4, 4, 4])
     flows = [sm.Workflow(number, 0.0, [5.0], 4) for number in (1, 2, 3)]
-    sm.Source(env, flows if kind is sm.Auctioneer else jobs, into=decider)
-    env.run()
-    assert recorder.schedule().validate().start_s.tolist() == [0, 5, 10]
+    assert scheduled(decider, flows if kind is sm.Auctioneer else jobs).start_s.tolist() == [0, 5, 10]
     assert decider.seen == ([] if mixed_in is LooksTwice else [1, 2, 3])
     assert len(decider.ends) == (3 if mixed_in is LooksTwice else 0)
 
@@ -87,17 +86,13 @@ class Refuge(sm.QueueScheduler):
 def test_a_lost_job_that_ended_sends_elsewhere_leaves_its_queue(
     changed: bool, refuge_class: type[sm.QueueScheduler], decide: Decide
 ) -> None:
-    class Fleeing(sm.QueueScheduler):
+    class Copying(Fleeing):
         def start(self, job: sm.Job) -> sm.Attempt:
             return super().start(dataclasses.replace(job) if changed else job)
 
-        def ended(self, attempt: sm.Attempt) -> None:
-            if attempt.outcome is sm.Outcome.LOST:
-                refuge.submit(attempt.job)
-
     env = sm.Environment()
-    queue = Fleeing(env, sm.Cluster(env, "a", cores=4), decide=decide)
-    refuge = refuge_class(env, sm.Cluster(env, "b", cores=4))
+    queue = Copying(env, sm.Cluster(env, "a", cores=4), decide=decide)
+    queue.refuge = refuge_class(env, sm.Cluster(env, "b", cores=4))
     started: list[tuple[int, str, float]] = []
     env.on(sm.Started, lambda event: started.append((event.attempt.job.job_id, event.attempt.cluster.name, env.now)))
     queue.submit(sm.Job(1, 0.0, 5.0, 5.0, 4))
@@ -149,25 +144,10 @@ def test_workflows_into_a_scheduler_of_rigid_jobs_are_refused(flows: Any, kind: 
         scheduler.submit(FLOW)  # type: ignore[arg-type]
 
 
-def test_workflows_wait_in_a_queue_behind_their_dependencies_and_are_never_taken_for_rigid_jobs() -> None:
-    work = sm.Workload.of_workflows([FLOW])
-    with pytest.raises(
-        RequestError, match="the compiled engine does not cover workflows in a queue; use engine='auto' or 'simpy'"
-    ):
-        sm.simulate(work, cores=4, engine="compiled")
-    assert sm.simulate(work, cores=4).validate().workflow_outcome.tolist() == [0]
-    env = sm.Environment()
-    with pytest.raises(RequestError, match="a scheduler of rigid jobs got workflows"):
-        sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4)).accept(work)
-
-
 def test_a_source_takes_a_list_of_jobs() -> None:
     env = sm.Environment()
     queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4))
-    sm.Source(env, [sm.Job(3, 0.0, 1.0, 1.0, 1)], into=queue)  # type: ignore[list-item]
-    recorder = sm.Recorder(env)
-    env.run()
-    assert recorder.schedule().workload.job_id.tolist() == [3]
+    assert scheduled(queue, [sm.Job(3, 0.0, 1.0, 1.0, 1)]).workload.job_id.tolist() == [3]
 
 
 def test_a_workload_of_workflows_alone_goes_into_an_auctioneer() -> None:
@@ -175,11 +155,9 @@ def test_a_workload_of_workflows_alone_goes_into_an_auctioneer() -> None:
     auctioneer = sm.Auctioneer(env, [sm.Cluster(env, "a", cores=4)])
     given = dataclasses.replace(sm.Workload.of_workflows([FLOW]), name="mine")
     sm.Source(env, given, into=auctioneer)
-    recorder = sm.Recorder(env)
     with pytest.raises(RequestError, match="column runtime_s of workload 'mine' is not that of its workflows"):
         sm.Source(env, dataclasses.replace(given, runtime_s=[9.0]), into=Anything())
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = recorded(env)
     assert (schedule.end_s.tolist(), schedule.workload.name) == ([5], "mine")
 
 

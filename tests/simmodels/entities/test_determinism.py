@@ -13,6 +13,7 @@ import pytest
 
 import simmodels as sm
 from simmodels.entities.environment import Process
+from tests.model_scripts import rigid
 
 ROOT = Path(__file__).parents[3]
 
@@ -111,28 +112,30 @@ def removed(clusters: int) -> list[list[bool]]:
     return [[machine.is_on for machine in cluster.machines] for cluster in made]
 
 
+def started(env: sm.Environment, made: list[sm.Cluster], what: Callable[[sm.Attempt], int]) -> list[list[int]]:
+    """Run the model, and return something of each attempt in the order of their starts, by cluster."""
+    seen: list[list[int]] = [[] for _ in made]
+    env.on(sm.Started, lambda event: seen[event.attempt.cluster.number].append(what(event.attempt)))
+    env.run()
+    return seen
+
+
 def filled(clusters: int) -> list[list[int]]:
     """On which machines jobs start, in their order."""
     env, made = on_clusters(clusters)
-    log = sm.Workload(np.arange(16), np.zeros(16), np.ones(16), np.ones(16), np.ones(16, np.int64))
+    log = rigid(*[(0, 1, 1)] * 16)
     for cluster in made:
         sm.Source(env, log, into=sm.FirstFit(env, cluster, aware=False, unaware="shuffled_fill"))
-    placed: list[list[int]] = [[] for _ in made]
-    env.on(sm.Started, lambda event: placed[event.attempt.cluster.number].append(event.attempt.places[0][0].index))
-    env.run()
-    return placed
+    return started(env, made, lambda attempt: attempt.places[0][0].index)
 
 
 def queued(clusters: int) -> list[list[int]]:
     """The order in which jobs of equal size start."""
     env, made = on_clusters(clusters)
-    log = sm.Workload(np.arange(16), np.zeros(16), np.ones(16), np.ones(16), np.full(16, 16))
+    log = rigid(*[(0, 1, 16)] * 16)
     for cluster in made:
         sm.Source(env, log, into=sm.QueueScheduler(env, cluster, order="RANDOM"))
-    begun: list[list[int]] = [[] for _ in made]
-    env.on(sm.Started, lambda event: begun[event.attempt.cluster.number].append(event.attempt.job.job_id))
-    env.run()
-    return begun
+    return started(env, made, lambda attempt: attempt.job.job_id)
 
 
 def auctioned(clusters: int) -> list[list[int]]:
@@ -141,10 +144,7 @@ def auctioned(clusters: int) -> list[list[int]]:
     for cluster in made:
         tasks = [sm.Workflow(job, 0.0, [1.0], [16]) for job in range(16)]
         sm.Source(env, tasks, into=sm.Auctioneer(env, [cluster], bid="Random"))
-    begun: list[list[int]] = [[] for _ in made]
-    env.on(sm.Started, lambda event: begun[event.attempt.cluster.number].append(event.attempt.job.job_id))
-    env.run()
-    return begun
+    return started(env, made, lambda attempt: attempt.job.job_id)
 
 
 def tuned(clusters: int) -> list[list[int]]:

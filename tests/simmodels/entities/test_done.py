@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import simmodels as sm
+from tests.model_scripts import recorded
 from tests.own_schedulers import AsTheyCome
 
 
@@ -16,9 +17,7 @@ def test_a_model_with_a_walk_that_never_ends_is_done_when_its_jobs_are() -> None
     cluster = sm.Cluster(env, "c", machines=4, cores_per_machine=1)
     sm.MarkovCapacity(env, cluster, low=1, high=4, step=1, period_s=10)
     sm.Source(env, sm.Workload([1, 2], [0, 50], [30, 3], [30, 3], [1, 1]), into=sm.QueueScheduler(env, cluster))
-    recorder = sm.Recorder(env)
-    env.run(until=sm.all_done(env))
-    schedule = recorder.schedule().validate()
+    schedule = recorded(env, until=sm.all_done(env))
     assert (schedule.outcome == 0).all()
     assert env.now == schedule.end_s.max()
 
@@ -36,9 +35,7 @@ def test_workflows_are_done_when_their_last_task_is_or_they_starve(into: str) ->
     else:
         taker = sm.FirstFit(env, cluster) if into == "placer" else sm.QueueScheduler(env, cluster)
     sm.Source(env, _flows(), into=taker)
-    recorder = sm.Recorder(env)
-    env.run(until=sm.all_done(env))
-    schedule = recorder.schedule().validate()
+    schedule = recorded(env, until=sm.all_done(env))
     if into in {"queue", "placer"}:
         assert (schedule.outcome == 0).all()
     else:

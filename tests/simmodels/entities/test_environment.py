@@ -35,11 +35,6 @@ def test_the_environment_and_its_schedulers_say_in_a_line_how_they_are() -> None
     assert repr(scheduler) == "<QueueScheduler on 'ours': 2 jobs waiting, 1 running>"
 
 
-def test_a_negative_seed_is_refused() -> None:
-    with pytest.raises(RequestError, match=r"seed must be an integer >= 0 \(got -1\)"):
-        Environment(seed=-1)
-
-
 def test_the_clock_is_a_float_from_its_start_on() -> None:
     env = Environment(start_s=5)
     assert type(env.now) is float

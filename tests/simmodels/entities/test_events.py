@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.entities.environment import Process
+from tests.model_scripts import rigid, scheduled
 
 
 def events_of(env: sm.Environment, *kinds: type) -> list[tuple[float, Any]]:
@@ -17,16 +18,11 @@ def events_of(env: sm.Environment, *kinds: type) -> list[tuple[float, Any]]:
     return seen
 
 
-def log(*rows: tuple[float, float, float, int]) -> sm.Workload:
-    submit_s, runtime_s, estimate_s, cores = zip(*rows, strict=True)
-    return sm.Workload(range(1, len(rows) + 1), submit_s, runtime_s, estimate_s, cores)
-
-
 def test_backfilled_jobs_say_why_and_reservations_when_they_change() -> None:
     env = sm.Environment()
     queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
     # Job 1 has two cores until 10 by its estimate, and ends at 6; job 2 needs three: one core is extra then.
-    jobs = log((0, 6, 10, 2), (1, 5, 5, 3), (2, 3, 3, 1), (3, 20, 20, 1), (4, 9, 9, 2))
+    jobs = rigid((0, 6, 10, 2), (1, 5, 5, 3), (2, 3, 3, 1), (3, 20, 20, 1), (4, 9, 9, 2))
     sm.Source(env, jobs, into=queue)
     seen = events_of(env, sm.Backfilled, sm.Reserved)
     env.run()
@@ -58,14 +54,11 @@ def test_backfilled_jobs_say_why_and_reservations_when_they_change() -> None:
 def test_backfilled_is_who_passes_another_and_reservations_are_kept(
     rows: list[tuple[int, int, int, int]], options: dict[str, Any]
 ) -> None:
-    jobs = log(*((submit, runtime, runtime + more, cores) for submit, runtime, more, cores in sorted(rows)))
+    jobs = rigid(*((submit, runtime, runtime + more, cores) for submit, runtime, more, cores in sorted(rows)))
     env = sm.Environment()
     queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=5), **options)
-    sm.Source(env, jobs, into=queue)
-    recorder = sm.Recorder(env)
     seen = events_of(env, sm.Backfilled, sm.Reserved, sm.Started)
-    env.run()
-    start_s = recorder.schedule().validate().start_s
+    start_s = scheduled(queue, jobs).start_s
     alone = sm.simulate(jobs, cores=5, **options, engine="compiled")
     np.testing.assert_array_equal(start_s, alone.start_s)
     order = [event.attempt.job.job_id - 1 for _, event in seen if isinstance(event, sm.Started)]
@@ -120,11 +113,8 @@ def test_prices_are_published_as_the_schedule_has_them(*, prices: bool) -> None:
     env = sm.Environment(seed=3)
     auction = sm.Auctioneer(env, [sm.Cluster(env, "c", cores=4)], bid="SRTF", prices=prices)
     flows = [sm.Workflow(i, float(i % 3), [5.0 + i, 2.0], [3, 2], edges=[(0, 1)]) for i in range(6)]
-    sm.Source(env, flows, into=auction)
-    recorder = sm.Recorder(env)
     seen = events_of(env, sm.Priced)
-    env.run()
-    tasks = recorder.schedule().validate().tasks
+    tasks = scheduled(auction, flows).tasks
     if not prices:
         assert not seen
         return
@@ -145,10 +135,7 @@ def test_an_observer_may_send_a_job_elsewhere_when_its_reservation_is_late(backf
     queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), backfilling=backfilling)
     other = sm.QueueScheduler(env, sm.Cluster(env, "b", cores=4))
     env.on(sm.Reserved, move)
-    recorder = sm.Recorder(env)
-    sm.Source(env, log((0, 9, 9, 3), (0, 9, 9, 4), (0, 2, 2, 1), (1, 9, 9, 4)), into=queue)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(queue, rigid((0, 9, 9, 3), (0, 9, 9, 4), (0, 2, 2, 1), (1, 9, 9, 4)))
     assert schedule.cluster.tolist() == [0, 1, 0, 1]
     assert schedule.start_s.tolist() == [0, 0, 0, 9]
 
@@ -160,7 +147,7 @@ def test_options_may_change_while_jobs_are_being_started() -> None:
     reserved: list[tuple[int, float]] = []
     env.on(sm.Started, lambda _: queue.reconfigure(backfilling="conservative") if once and once.pop() else None)
     env.on(sm.Reserved, lambda event: reserved.append((event.job.job_id, event.start_s)))
-    sm.Source(env, log((5, 100, 100, 2), (5, 100, 100, 2), (6, 9, 9, 4)), into=queue)
+    sm.Source(env, rigid((5, 100, 100, 2), (5, 100, 100, 2), (6, 9, 9, 4)), into=queue)
     env.run()
     assert reserved == [(3, 105)]
 
@@ -169,14 +156,14 @@ def test_warm_jobs_and_moving_orders_have_no_reservations_that_are_no_number() -
     env = sm.Environment()
     queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), order="WFP3", backfilling="conservative", warm_jobs=3)
     seen = events_of(env, sm.Reserved)
-    sm.Source(env, log((0, 9, 9, 4), (1, 9, 9, 4), (2, 9, 9, 4), (3, 9, 9, 4), (4, 9, 9, 4)), into=queue)
+    sm.Source(env, rigid((0, 9, 9, 4), (1, 9, 9, 4), (2, 9, 9, 4), (3, 9, 9, 4), (4, 9, 9, 4)), into=queue)
     env.run()
     assert seen
     assert all(now <= event.start_s for now, event in seen)
     env = sm.Environment()
     queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), order="WFP3", backfilling="conservative")
     seen = events_of(env, sm.Reserved)
-    sm.Source(env, log((0, 9, 9, 4), (1, 9, 9, 4)), into=queue)
+    sm.Source(env, rigid((0, 9, 9, 4), (1, 9, 9, 4)), into=queue)
     env.run()
     assert [(now, event.start_s) for now, event in seen] == [(1, 9)]
 
@@ -189,6 +176,6 @@ def test_started_comes_first_also_where_jobs_do_more_than_wait() -> None:
     env = sm.Environment()
     queue = sm.QueueScheduler(env, Busy(env, "a", cores=4))
     seen = events_of(env, sm.Started, sm.Backfilled)
-    sm.Source(env, log((0, 9, 9, 3), (0, 9, 9, 4), (0, 2, 2, 1)), into=queue)
+    sm.Source(env, rigid((0, 9, 9, 3), (0, 9, 9, 4), (0, 2, 2, 1)), into=queue)
     env.run(until=1)
     assert [type(event).__name__ for _, event in seen] == ["Started", "Started", "Backfilled"]

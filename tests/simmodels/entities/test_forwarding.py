@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import simmodels as sm
 from simmodels.curve import FOREVER
 from simmodels.errors import ImpossibleJobError, RequestError
+from tests.model_scripts import queues, rigid, scheduled
 from tests.simmodels.passes.test_bidding import PLATFORMS, RULES, flows
 
 
@@ -17,24 +18,7 @@ def early_end(start: float, estimate: float) -> float:
     return start + estimate
 
 
-def queues(env: sm.Environment, *sizes: int, **options: Any) -> list[sm.QueueScheduler]:  # noqa: ANN401
-    return [sm.QueueScheduler(env, sm.Cluster(env, f"c{i}", cores=size), **options) for i, size in enumerate(sizes)]
-
-
-def log(*rows: tuple[float, float, float, int]) -> sm.Workload:
-    submit_s, runtime_s, estimate_s, cores = zip(*rows, strict=True)
-    return sm.Workload(range(1, len(rows) + 1), submit_s, runtime_s, estimate_s, cores)
-
-
-def run(auction: sm.Auctioneer, *works: Any) -> sm.Schedule:  # noqa: ANN401
-    for work in works:
-        sm.Source(auction.env, work, into=auction)
-    recorder = sm.Recorder(auction.env)
-    auction.env.run()
-    return recorder.schedule().validate()
-
-
-def rigid(schedule: sm.Schedule) -> Any:  # noqa: ANN401  a table
+def rigid_jobs(schedule: sm.Schedule) -> Any:  # noqa: ANN401  a table
     return schedule.jobs[schedule.jobs["tasks"].isna()]
 
 
@@ -46,7 +30,7 @@ ROWS = st.lists(
 
 
 def work_of(rows: list[tuple[int, int, int, int]]) -> sm.Workload:
-    return log(*((submit, runtime, runtime + more, cores) for submit, runtime, more, cores in sorted(rows)))
+    return rigid(*((submit, runtime, runtime + more, cores) for submit, runtime, more, cores in sorted(rows)))
 
 
 @given(rows=ROWS, bid=st.sampled_from([("FIFO", "FCFS"), ("SRTF", "SPF"), ("LRTF", "LPF")]))
@@ -55,7 +39,7 @@ def test_an_auction_of_jobs_on_one_cluster_is_a_queue_without_backfilling(
 ) -> None:
     work = work_of([(submit, runtime, more + 1, cores) for submit, runtime, more, cores in rows])
     env = sm.Environment()
-    schedule = run(sm.Auctioneer(env, [sm.Cluster(env, "c", cores=4)], bid=bid[0]), work)
+    schedule = scheduled(sm.Auctioneer(env, [sm.Cluster(env, "c", cores=4)], bid=bid[0]), work)
     alone = sm.simulate(work, cores=4, order=bid[1], backfilling="none")
     np.testing.assert_array_equal(schedule.start_s, alone.start_s)
 
@@ -65,8 +49,8 @@ def test_jobs_bid_against_the_tasks_of_workflows() -> None:
     auction = sm.Auctioneer(env, [sm.Cluster(env, "c", cores=4)], bid="SRTF")
     # The tasks of the workflow have 4 + 9 s and 9 s to go.
     chain = sm.Workflow(99, 1.0, [4.0, 9.0], 4, edges=[(0, 1)])
-    schedule = run(auction, log((0, 5, 5, 4), (2, 3, 3, 4), (3, 14, 14, 4), (6, 9.5, 9.5, 4)), [chain])
-    assert rigid(schedule)["start_s"].tolist() == [0, 5, 30.5, 8]
+    schedule = scheduled(auction, rigid((0, 5, 5, 4), (2, 3, 3, 4), (3, 14, 14, 4), (6, 9.5, 9.5, 4)), [chain])
+    assert rigid_jobs(schedule)["start_s"].tolist() == [0, 5, 30.5, 8]
     tasks = schedule.tasks
     assert tasks.loc[tasks["job_id"] == 99, "start_s"].tolist() == [17.5, 21.5]
     assert schedule.workflows["outcome"].tolist() == ["finished"]
@@ -76,13 +60,13 @@ def test_a_job_that_is_too_wide_is_refused() -> None:
     env = sm.Environment()
     auction = sm.Auctioneer(env, [sm.Cluster(env, "c", cores=4)])
     with pytest.raises(ImpossibleJobError):
-        sm.Source(env, log((0, 5, 5, 5)), into=auction)
+        sm.Source(env, rigid((0, 5, 5, 5)), into=auction)
     with pytest.raises(
         ImpossibleJobError, match=r"cores must be an integer from 1 to 4, the most that a cluster here has \(got 5\)"
     ):
         auction.submit(sm.Job(1, 0.0, 1.0, 1.0, 5))
     until = sm.Auctioneer(env, [sm.Cluster(env, "d", cores=4)], end="submit")
-    for give in (lambda: until.submit(sm.Job(1, 0.0, 1.0, 1.0, 1)), lambda: until.accept(log((0, 1, 1, 1)))):
+    for give in (lambda: until.submit(sm.Job(1, 0.0, 1.0, 1.0, 1)), lambda: until.accept(rigid((0, 1, 1, 1)))):
         with pytest.raises(RequestError, match="rigid jobs in an auction with end='submit'"):
             give()
     with pytest.raises(RequestError, match="give it a Job"):
@@ -108,7 +92,7 @@ def test_without_forwarding_it_is_the_auction_on_the_clusters_themselves(
         env = sm.Environment()
         clusters = [sm.Cluster(env, name, cores=cores, kind=kind) for name, cores, kind in platform]
         into = [sm.QueueScheduler(env, cluster, backfilling="none") for cluster in clusters] if served else clusters
-        schedules.append(run(sm.Auctioneer(env, into, bid=bid, **rules), jobs))
+        schedules.append(scheduled(sm.Auctioneer(env, into, bid=bid, **rules), jobs))
     alone, behind = schedules
     for name in ("start_s", "end_s", "cluster", "workflow_outcome"):
         np.testing.assert_array_equal(getattr(alone, name), getattr(behind, name))
@@ -125,7 +109,7 @@ def test_a_further_auction_in_an_instant_bids_as_the_first(served: bool) -> None
     env = sm.Environment()
     clusters = [sm.Cluster(env, kind, cores=4, kind=kind) for kind in ("A", "B")]
     into = [sm.QueueScheduler(env, cluster, backfilling="none") for cluster in clusters] if served else clusters
-    schedule = run(sm.Auctioneer(env, into, bid="P-SLR"), jobs)
+    schedule = scheduled(sm.Auctioneer(env, into, bid="P-SLR"), jobs)
     assert schedule.start_s.tolist() == [0, 0, 0, 70, 1003, 1000]
 
 
@@ -153,7 +137,7 @@ def test_an_auction_is_held_when_cores_can_be_used_again() -> None:
     env = sm.Environment()
     cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=4)
     sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 1), sm.CapacityChange(10, 2)])
-    schedule = run(sm.Auctioneer(env, [sm.QueueScheduler(env, cluster)]), log((1, 5, 5, 8)))
+    schedule = scheduled(sm.Auctioneer(env, [sm.QueueScheduler(env, cluster)]), rigid((1, 5, 5, 8)))
     assert schedule.start_s.tolist() == [10]
     env = sm.Environment()
     (queue,) = queues(env, 10)
@@ -172,7 +156,7 @@ def test_the_highest_bidder_chooses_where_it_starts_first() -> None:
     env = sm.Environment()
     auction = sm.Auctioneer(env, queues(env, 4, 4), bid="LRTF", forward=True)
     # At 1 both have cores from 9 and 7 on; job 4 is longer, so it chooses before job 3.
-    schedule = run(auction, log((0, 9, 9, 4), (0, 7, 7, 4), (1, 3, 3, 4), (1, 5, 5, 4)))
+    schedule = scheduled(auction, rigid((0, 9, 9, 4), (0, 7, 7, 4), (1, 3, 3, 4), (1, 5, 5, 4)))
     assert schedule.cluster.tolist() == [0, 1, 0, 1]
     assert schedule.start_s.tolist() == [0, 0, 9, 7]
 
@@ -182,11 +166,11 @@ def test_a_bid_may_name_the_place() -> None:
     def shortest_queue(queue: float, start: float) -> float:
         return queue + 0.0 * start
 
-    jobs = log((0, 9, 9, 4), (0, 3, 3, 4), (1, 3, 3, 4), (2, 5, 5, 4), (2, 1, 1, 1))
+    jobs = rigid((0, 9, 9, 4), (0, 3, 3, 4), (1, 3, 3, 4), (2, 5, 5, 4), (2, 1, 1, 1))
     # By the end: at 0 job 2 chooses first, at 2 job 5. By the queue: job 1 first; of equal queues the earlier start.
     for bid, places in ((early_end, [1, 0, 0, 0, 0]), (shortest_queue, [0, 1, 1, 0, 1])):
         env = sm.Environment()
-        schedule = run(sm.Auctioneer(env, queues(env, 4, 4, backfilling="none"), bid=bid, forward=True), jobs)
+        schedule = scheduled(sm.Auctioneer(env, queues(env, 4, 4, backfilling="none"), bid=bid, forward=True), jobs)
         assert schedule.cluster.tolist() == places
 
 
@@ -196,7 +180,7 @@ def test_what_has_not_started_moves_to_a_better_place() -> None:
         env = sm.Environment()
         auction = sm.Auctioneer(env, queues(env, 4, 4), bid="FIFO", forward=True, rebalance_s=rebalance_s)
         # Job 3 goes to the first, which is free at 10 by estimate; the second is expected at 20, and free at 3.
-        schedule = run(auction, log((0, 10, 10, 4), (0, 3, 20, 4), (1, 5, 5, 4)))
+        schedule = scheduled(auction, rigid((0, 10, 10, 4), (0, 3, 20, 4), (1, 5, 5, 4)))
         starts[rebalance_s] = (schedule.cluster.tolist()[2], schedule.start_s.tolist()[2])
     assert starts == {None: (0, 10), 2.0: (1, 4)}
 
@@ -205,7 +189,7 @@ def test_what_has_not_started_moves_to_a_better_place() -> None:
 def test_time_passes_whatever_the_period(rebalance_s: float) -> None:
     env = sm.Environment()
     auction = sm.Auctioneer(env, queues(env, 4), bid="FIFO", forward=True, rebalance_s=rebalance_s)
-    schedule = run(auction, log((0, 200, 200, 4), (0, 1, 1, 4)))
+    schedule = scheduled(auction, rigid((0, 200, 200, 4), (0, 1, 1, 4)))
     assert schedule.start_s.tolist() == [0, 200]
 
 
@@ -218,7 +202,7 @@ def test_nothing_moves_to_a_place_that_is_as_good() -> None:
     auction = sm.Auctioneer(env, queues(env, 4, 4), bid=fewest, forward=True, rebalance_s=10.0)
     routed: list[sm.Routed] = []
     env.on(sm.Routed, routed.append)
-    run(auction, log((0, 90, 90, 4), (0, 90, 90, 4), (1, 5, 5, 4)))
+    scheduled(auction, rigid((0, 90, 90, 4), (0, 90, 90, 4), (1, 5, 5, 4)))
     assert len(routed) == 3
 
 
@@ -226,7 +210,7 @@ def test_each_chooses_by_what_those_before_it_have_left() -> None:
     env = sm.Environment()
     # The second fits only the third place; the third finds the first taken.
     auction = sm.Auctioneer(env, queues(env, 2, 2, 4), bid="FIFO", forward=True)
-    schedule = run(auction, log((0, 9, 9, 2), (0, 9, 9, 3), (0, 9, 9, 2)))
+    schedule = scheduled(auction, rigid((0, 9, 9, 2), (0, 9, 9, 3), (0, 9, 9, 2)))
     assert schedule.cluster.tolist() == [0, 2, 1]
 
 
@@ -235,7 +219,7 @@ def test_a_run_ends_though_a_task_waits_for_good() -> None:
     cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=2)
     auction = sm.Auctioneer(env, [sm.QueueScheduler(env, cluster)], bid="FIFO", forward=True, rebalance_s=5.0)
     sm.TraceCapacity(env, cluster, [sm.CapacityChange(1, 1)])
-    sm.Source(env, log((0, 9, 9, 2), (2, 9, 9, 4)), into=auction)
+    sm.Source(env, rigid((0, 9, 9, 2), (2, 9, 9, 4)), into=auction)
     env.run()
     assert env.now < 100
 
@@ -247,7 +231,7 @@ def test_jobs_that_are_warm_or_beyond_the_window_move_too(options: dict[str, Any
     second = sm.QueueScheduler(env, sm.Cluster(env, "b", cores=4))
     auction = sm.Auctioneer(env, [first, second], bid="FIFO", forward=True, rebalance_s=2.0)
     # The second place is expected to be free at 900 and is at 3: of those that wait for 10 and 20, one moves to it.
-    schedule = run(auction, log((0, 10, 10, 4), (0, 3, 900, 4), (1, 10, 10, 4), (1, 10, 10, 4)))
+    schedule = scheduled(auction, rigid((0, 10, 10, 4), (0, 3, 900, 4), (1, 10, 10, 4), (1, 10, 10, 4)))
     assert schedule.start_s.tolist() == [0, 0, 4, 10]
     assert schedule.cluster.tolist() == [0, 1, 1, 0]
 
@@ -271,7 +255,7 @@ def test_tasks_of_a_job_that_starves_leave_the_queue(queue_depth: int | None) ->
     (queue,) = queues(env, 4, queue_depth=queue_depth)
     auction = sm.Auctioneer(env, [queue], bid="FIFO", forward=True)
     curve = sm.ValueCurve.linear(1.5, 3)  # worth nothing at 3 times its 5 s
-    sm.Source(env, log((0, 50, 50, 4), (1, 5, 5, 4)), into=auction)
+    sm.Source(env, rigid((0, 50, 50, 4), (1, 5, 5, 4)), into=auction)
     sm.Source(env, [sm.Workflow(99, 1.0, [5.0], 4, curve=curve)], into=auction)
     recorder = sm.Recorder(env)
     env.run(until=2)
@@ -281,17 +265,14 @@ def test_tasks_of_a_job_that_starves_leave_the_queue(queue_depth: int | None) ->
     env.run()
     schedule = recorder.schedule().validate()
     assert schedule.workflows["outcome"].tolist() == ["starved"]
-    assert rigid(schedule)["start_s"].tolist() == [0, 50]
+    assert rigid_jobs(schedule)["start_s"].tolist() == [0, 50]
 
 
 def test_routers_stand_before_an_auctioneer() -> None:
     env = sm.Environment()
     auctions = [sm.Auctioneer(env, queues(env, 4), bid="FIFO", forward=True) for _ in range(2)]
     router = sm.EarliestStart(env, auctions)
-    sm.Source(env, log((0, 9, 9, 4), (0.5, 5, 5, 4), (1, 5, 5, 4)), into=router)
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(router, rigid((0, 9, 9, 4), (0.5, 5, 5, 4), (1, 5, 5, 4)))
     assert schedule.cluster.tolist() == [0, 1, 1]
     assert schedule.start_s.tolist() == [0, 0.5, 5.5]
 
@@ -301,10 +282,7 @@ def test_an_auctioneer_of_clusters_takes_jobs_from_routers_and_predicts_nothing(
         return [sm.Auctioneer(env, [sm.Cluster(env, name, cores=4)], bid="FIFO") for name in "ab"]
 
     env = sm.Environment()
-    sm.Source(env, log((0, 9, 9, 4), (0, 5, 5, 4), (1, 5, 5, 4)), into=sm.RoundRobin(env, auctions()))
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(sm.RoundRobin(env, auctions()), rigid((0, 9, 9, 4), (0, 5, 5, 4), (1, 5, 5, 4)))
     assert (schedule.cluster.tolist(), schedule.start_s.tolist()) == ([0, 1, 0], [0, 0, 9])
     env = sm.Environment()
     with pytest.raises(RequestError, match="an Auctioneer of clusters predicts no start; put schedulers behind it"):
@@ -345,8 +323,8 @@ def test_whatever_is_forwarded_is_done_in_order_and_once(
         into = [backfilling(env, cluster, **options) for cluster in clusters]
     auction = sm.Auctioneer(env, into, bid=bid, forward=True, **rules)
     flows_ = [dataclasses.replace(flow, job_id=100 + i) for i, flow in enumerate(jobs)]
-    schedule = run(auction, flows_, work)
-    assert set(rigid(schedule)["outcome"]) == {"completed"}
+    schedule = scheduled(auction, flows_, work)
+    assert set(rigid_jobs(schedule)["outcome"]) == {"completed"}
     finished = schedule.workflows.set_index("job_id")["outcome"] == "finished"
     tasks = schedule.tasks[schedule.tasks["job_id"].isin(finished[finished].index)]
     assert set(tasks["outcome"]) <= {"completed"}

@@ -8,6 +8,7 @@ from hypothesis import given
 
 import simmodels as sm
 from simmodels.entities.environment import Process
+from tests.model_scripts import scheduled
 
 
 def test_a_machine_is_on_iff_nobody_holds_it() -> None:
@@ -100,8 +101,6 @@ def test_holds_add_up_and_cores_are_counted(acts: list[tuple[int, str, int, bool
     cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=3)
     queue = sm.QueueScheduler(env, cluster)
     work = sm.Workload(range(8), range(0, 24, 3), [5] * 8, [5] * 8, [1, 2, 3, 4, 5, 6, 1, 2])
-    sm.Source(env, work, into=queue)
-    recorder = sm.Recorder(env)
     held: list[set[str]] = [set(), set()]
 
     def act(owner: str, index: int, *, on: bool) -> None:
@@ -125,8 +124,7 @@ def test_holds_add_up_and_cores_are_counted(acts: list[tuple[int, str, int, bool
             assert cluster.free_cores == on - used
 
     env.process(look())
-    env.run()
-    schedule: Any = recorder.schedule().validate()
+    schedule: Any = scheduled(queue, work)
     assert (schedule.outcome == 0).all()
 
 

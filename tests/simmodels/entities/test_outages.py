@@ -1,6 +1,5 @@
 """Failures and maintenance: when machines go, when they come back, and what becomes of the jobs."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,8 @@ import pytest
 import simmodels as sm
 from simmodels.capacity import Mode
 from simmodels.entities.environment import Process
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError
+from tests.model_scripts import scheduled
 
 
 def spans(machines: int, until_s: float, seed: int = 1, **options: float) -> pd.DataFrame:
@@ -53,10 +53,7 @@ def maintained(runtime_s: float, *, notice_s: float = 0.0, mode: Mode = "kill") 
     env = sm.Environment()
     cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1)
     sm.Maintenance(env, cluster, start_s=100, duration_s=30, notice_s=notice_s, mode=mode)
-    sm.Source(env, sm.Workload([1], [0.0], [runtime_s], [runtime_s], [1]), into=sm.QueueScheduler(env, cluster))
-    recorder = sm.Recorder(env)
-    env.run()
-    return recorder.schedule().validate()
+    return scheduled(sm.QueueScheduler(env, cluster), sm.Workload([1], [0.0], [runtime_s], [runtime_s], [1]))
 
 
 def test_maintenance_takes_what_runs_unless_it_drains() -> None:
@@ -98,52 +95,39 @@ def test_a_machine_that_is_to_go_for_two_reasons_comes_back_after_both() -> None
 
 
 @pytest.mark.parametrize(
-    ("make", "text"),
+    ("kind", "options", "text"),
     [
-        (lambda env, c: sm.Failures(env, c, mtbf_s=0, repair_s=1), r"mtbf_s must be a finite number of seconds > 0"),
-        (lambda env, c: sm.Failures(env, c, mtbf_s=1, repair_s=np.inf), r"repair_s must be .* > 0 \(got inf\)"),
-        (lambda env, c: sm.Failures(env, c, mtbf_s=1, repair_s=1, shape=-1), r"shape must be a finite number >= 0.05"),
+        (sm.Failures, {"mtbf_s": 0, "repair_s": 1}, "mtbf_s must be a finite number of seconds > 0"),
+        (sm.Failures, {"mtbf_s": 1, "repair_s": np.inf}, r"repair_s must be .* > 0 \(got inf\)"),
+        (sm.Failures, {"mtbf_s": 1, "repair_s": 1, "shape": -1}, "shape must be a finite number >= 0.05"),
+        (sm.Failures, {"mtbf_s": "9x", "repair_s": 1}, "mtbf_s must be a number of seconds, or one with"),
+        (sm.Maintenance, {"start_s": -1}, "start_s must be a finite number of seconds >= 0"),
+        (sm.Maintenance, {"duration_s": 0}, "duration_s must be"),
+        (sm.Maintenance, {"machines": [2]}, r"a machine of cluster .* from 0 to 1 \(got 2\)"),
+        (sm.Maintenance, {"repeat_s": 1}, "repeat_s must be longer than"),
         (
-            lambda env, c: sm.Maintenance(env, c, start_s=-1, duration_s=1),
-            r"start_s must be a finite number of seconds >= 0",
+            sm.Maintenance,
+            {"machines": []},
+            r"machines must be the numbers of .*, or None \(got \[\]\)",
         ),
-        (lambda env, c: sm.Maintenance(env, c, start_s=0, duration_s=0), r"duration_s must be"),
-        (
-            lambda env, c: sm.Maintenance(env, c, start_s=0, duration_s=1, machines=[2]),
-            r"a machine of cluster .* from 0 to 1 \(got 2\)",
-        ),
-        (lambda env, c: sm.Maintenance(env, c, start_s=0, duration_s=2, repeat_s=2), r"repeat_s must be longer than"),
-        (
-            lambda env, c: sm.Failures(env, c, mtbf_s="9x", repair_s=1),
-            r"mtbf_s must be a number of seconds, or one with",
-        ),
-        (
-            lambda env, c: sm.Maintenance(env, c, start_s=0, duration_s=1, machines=[]),
-            r"machines must be the numbers of at least one machine, or None \(got \[\]\)",
-        ),
-        (
-            lambda env, c: sm.Maintenance(env, c, start_s=0, duration_s=1, machines=0),
-            r"at least one machine, or None \(got 0\)",
-        ),
-        (lambda env, c: sm.SleepWhenIdle(env, c, after_s=1, awake=0.5), r"awake must be an integer from 0 to 2"),
-        (lambda env, c: sm.SleepWhenIdle(env, c, after_s=-1), r"after_s must be a finite number of seconds >= 0"),
-        (lambda env, c: sm.SleepWhenIdle(env, c, after_s=1, awake=3), r"awake must be an integer from 0 to 2"),
+        (sm.Maintenance, {"machines": 0}, r"at least one machine, or None \(got 0\)"),
+        (sm.Maintenance, {"mode": "wait"}, "unknown mode 'wait'"),
+        (sm.SleepWhenIdle, {"after_s": 1, "awake": 0.5}, "awake must be an integer from 0 to 2"),
+        (sm.SleepWhenIdle, {"after_s": -1}, "after_s must be a finite number of seconds >= 0"),
+        (sm.SleepWhenIdle, {"after_s": 1, "awake": 3}, "awake must be an integer from 0 to 2"),
     ],
 )
-def test_numbers_out_of_their_range_are_refused(make: Callable[[Any, Any], object], text: str) -> None:
+def test_options_out_of_their_range_are_refused(kind: type[Any], options: dict[str, Any], text: str) -> None:
     env = sm.Environment()
+    usual = {"start_s": 0, "duration_s": 1} if kind is sm.Maintenance else {}
     with pytest.raises(RequestError, match=text):
-        make(env, sm.Cluster(env, "c", machines=2, cores_per_machine=1))
+        kind(env, sm.Cluster(env, "c", machines=2, cores_per_machine=1), **{**usual, **options})
 
 
-def test_a_pool_of_cores_and_an_unknown_mode_are_refused() -> None:
+def test_a_pool_of_cores_is_refused() -> None:
     env = sm.Environment()
     pool = sm.Cluster(env, "p", cores=4)
     with pytest.raises(RequestError, match=r"cluster 'p' has no machines"):
         sm.Failures(env, pool, mtbf_s=1, repair_s=1)
     with pytest.raises(RequestError, match=r"cluster 'p' has no machines"):
         sm.SleepWhenIdle(env, pool, after_s=1)
-    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=1)
-    mode: Any = "wait"
-    with pytest.raises(UnknownNameError, match="wait"):
-        sm.Maintenance(env, cluster, start_s=0, duration_s=1, mode=mode)

@@ -14,7 +14,8 @@ import simmodels as sm
 from simmodels.entities.environment import Process
 from simmodels.errors import RequestError, UnknownNameError
 from tests.naive_capacity import Naive
-from tests.on_machines import CHOICES, ORDERS, runs, workload
+from tests.on_machines import CHOICES, ORDERS, for_the_slow, runs, workload
+from tests.own_schedulers import Twice
 
 CLASSES: dict[str, Any] = {
     "FirstFit": sm.FirstFit,
@@ -92,10 +93,6 @@ def test_a_placer_whose_heuristic_changes_is_the_slow_scheduler(
     ]
     schedule = placed(rows, *all_options[0], turns, steps)
 
-    def plain(options: dict[str, Any]) -> dict[str, Any]:
-        found = {{"search": "bound"}.get(name, name): value for name, value in options.items()}
-        return found | ({"bound": {"used": "used", "open": "alive"}[found["bound"]]} if "bound" in found else {})
-
     slow = Naive(
         rows,
         steps,
@@ -105,9 +102,12 @@ def test_a_placer_whose_heuristic_changes_is_the_slow_scheduler(
         500.0,
         1,
         [(float(w), c) for w, c in reference],
-        plain(heuristics[0][1]),
+        for_the_slow(heuristics[0][1]),
         list(heuristics[0][1].get("fill_order", range(5))),
-        [(float(at_s), name, plain(options)) for at_s, (name, options) in zip(times, heuristics[1:], strict=False)],
+        [
+            (float(at_s), name, for_the_slow(options))
+            for at_s, (name, options) in zip(times, heuristics[1:], strict=False)
+        ],
     )
     slow.simulate()
     outcome = {"done": 0, "killed": 2, "running": 2}
@@ -165,11 +165,6 @@ def test_a_drawn_fill_order_is_the_same_whenever_it_is_changed_to() -> None:
     assert runs(late)[2:] == runs(drawn)[2:] != runs(placed(rows, "FirstFit", {}, [], [(0.0, 5)]))[2:]
 
 
-class Modelled(sm.Cluster):
-    def runtime_s(self, job: sm.Job) -> float:
-        return 2 * job.runtime_s
-
-
 def test_what_cannot_be_changed_is_refused_and_all_stays_as_it_is() -> None:
     env = sm.Environment()
     placer = sm.FirstFit(env, sm.Cluster(env, "c", machines=3, cores_per_machine=4))
@@ -187,7 +182,7 @@ def test_what_cannot_be_changed_is_refused_and_all_stays_as_it_is() -> None:
         placer.reconfigure(fill_order=(0, 1))
     placer.reconfigure()
     assert (placer.options.heuristic, placer.options.fill_order, placer.changes) == ("FirstFit", None, 0)
-    modelled = sm.FirstFit(env, Modelled(env, "d", machines=1, cores_per_machine=4))
+    modelled = sm.FirstFit(env, Twice(env, "d", machines=1, cores_per_machine=4))
     with pytest.raises(RequestError, match="TargetAsap on cluster 'd', which says itself how long jobs run"):
         modelled.reconfigure(heuristic="TargetAsap", reference=workload([(0.0, 1.0, 1)]))
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 
 import simmodels as sm
+from tests.model_scripts import recorded, scheduled
 
 Make = Callable[[sm.Environment, sm.Cluster], sm.Scheduler]
 
@@ -24,10 +25,7 @@ def saved(
     sm.SleepWhenIdle(env, cluster, **how)
     submit_s, runtime_s, cores = zip(*jobs, strict=True)
     work = sm.Workload(range(len(jobs)), submit_s, runtime_s, runtime_s, cores)
-    sm.Source(env, work, into=scheduler(env, cluster))
-    recorder = sm.Recorder(env)
-    env.run()
-    return recorder.schedule(window_s=(0, max(env.now, 1))).validate()
+    return scheduled(scheduler(env, cluster), work, whole=True)
 
 
 def off(schedule: sm.Schedule) -> list[list[float]]:
@@ -73,10 +71,7 @@ def test_machines_wake_for_jobs_that_wait_for_an_auction() -> None:
     cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=2)
     saving = sm.SleepWhenIdle(env, cluster, after_s=10, boot_s=5)
     auction = sm.Auctioneer(env, [sm.QueueScheduler(env, cluster)])
-    sm.Source(env, sm.Workload([1, 2], [0, 100], [5, 7], [5, 7], [1, 4]), into=auction)
-    recorder = sm.Recorder(env)
-    env.run()
-    assert recorder.schedule().validate().start_s.tolist() == [0, 105]
+    assert scheduled(auction, sm.Workload([1, 2], [0, 100], [5, 7], [5, 7], [1, 4])).start_s.tolist() == [0, 105]
     assert [machine.state for machine in saving.asleep] == ["off", "off"]
 
 
@@ -137,10 +132,7 @@ def test_no_machine_falls_asleep_under_a_job_of_the_same_instant(kind: str) -> N
     cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=4)
     taker = sm.QueueScheduler(env, cluster) if kind == "queue" else sm.Auctioneer(env, [cluster])
     sm.SleepWhenIdle(env, cluster, after_s=10, boot_s=7)
-    sm.Source(env, [sm.Workflow(1, 10.0, [5.0], 1)], into=taker)
-    recorder = sm.Recorder(env)
-    env.run()
-    assert recorder.schedule().validate().start_s.tolist() == [10]
+    assert scheduled(taker, [sm.Workflow(1, 10.0, [5.0], 1)]).start_s.tolist() == [10]
 
 
 def test_those_that_stay_awake_are_replaced_when_they_fail() -> None:
@@ -161,6 +153,4 @@ def test_a_sleeping_cluster_is_predicted_to_wake() -> None:
     queues = [sm.QueueScheduler(env, cluster) for cluster in (a, b)]
     sm.Source(env, sm.Workload([1], [5], [1000], [1000], [4]), into=queues[1])
     sm.Source(env, sm.Workload([2], [20], [10], [10], [4]), into=sm.EarliestStart(env, queues))
-    recorder = sm.Recorder(env)
-    env.run()
-    assert recorder.schedule().validate().start_s.tolist() == [5, 27]
+    assert recorded(env).start_s.tolist() == [5, 27]

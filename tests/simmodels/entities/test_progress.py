@@ -9,7 +9,8 @@ from hypothesis import given
 import simmodels as sm
 from simmodels.capacity import Mode
 from simmodels.policies.queue_options import Backfilling
-from tests.own_schedulers import AsTheyCome
+from tests.model_scripts import rigid, scheduled
+from tests.own_schedulers import AsTheyCome, Twice
 
 Make = Callable[[sm.Environment, sm.Cluster], sm.Scheduler | sm.Router]
 SCHEDULERS: dict[str, Make] = {
@@ -29,10 +30,7 @@ def interrupted(scheduler: Make, checkpoints: sm.Checkpoints | None, *, mode: Mo
     cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1, checkpoints=checkpoints)
     changes = [sm.CapacityChange(0, 1), sm.CapacityChange(40, 0, 10, mode), sm.CapacityChange(60, 1)]
     sm.TraceCapacity(env, cluster, changes)
-    sm.Source(env, sm.Workload([1], [0], [100], [100], [1]), into=scheduler(env, cluster))
-    recorder = sm.Recorder(env)
-    env.run()
-    return recorder.schedule(window_s=(0, env.now)).validate()
+    return scheduled(scheduler(env, cluster), sm.Workload([1], [0], [100], [100], [1]), whole=True)
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
@@ -67,11 +65,8 @@ def test_what_runs_keeps_its_checkpoints_and_what_starts_has_the_new_ones(
     cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1, checkpoints=before)
     sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 1), sm.CapacityChange(40, 0), sm.CapacityChange(60, 1)])
     into = SCHEDULERS[scheduler](env, cluster)
-    sm.Source(env, sm.Workload([1, 2], [0, 1], [100, 50], [100, 50], [1, 1]), into=into)
-    recorder = sm.Recorder(env)
     env.at(30).callbacks.append(lambda _: cluster.reconfigure(checkpoints=after))
-    env.run()
-    table = recorder.schedule(window_s=(0, env.now)).validate().attempts
+    table = scheduled(into, sm.Workload([1, 2], [0, 1], [100, 50], [100, 50], [1, 1]), whole=True).attempts
     # With checkpoints: saved are 30 s by 40 s; 70 s are left, after 2 s. Without: all; 9 and 4 checkpoints between.
     times = [[0, 40], [60, 132], [132, 182]] if after is None else [[0, 40], [60, 169], [169, 223]]
     assert table[["start_s", "end_s"]].to_numpy().tolist() == times
@@ -84,11 +79,10 @@ def test_what_waits_is_queued_by_the_new_checkpoints(backfilling: Backfilling) -
     env = sm.Environment()
     cluster = sm.Cluster(env, "c", cores=2)
     queue = sm.QueueScheduler(env, cluster, backfilling=backfilling)
-    sm.Source(env, sm.Workload([1, 2, 3, 4], [0, 1, 6, 8], [60, 10, 52, 1], [60, 10, 52, 1], [1, 2, 1, 1]), into=queue)
-    recorder = sm.Recorder(env)
     env.at(2).callbacks.append(lambda _: cluster.reconfigure(checkpoints=sm.Checkpoints(interval_s=10, cost_s=1)))
-    env.run()
-    assert recorder.schedule().start_s.tolist() == [0, 60, 70, 8]
+    assert scheduled(
+        queue, sm.Workload([1, 2, 3, 4], [0, 1, 6, 8], [60, 10, 52, 1], [60, 10, 52, 1], [1, 2, 1, 1])
+    ).start_s.tolist() == [0, 60, 70, 8]
 
 
 def test_checkpoints_that_are_none_are_refused_where_they_are_set() -> None:
@@ -108,10 +102,7 @@ def test_a_queue_backfills_by_what_is_left_of_a_job() -> None:
     sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 2), none, both])
     queue = sm.QueueScheduler(env, cluster)
     jobs = sm.Workload([1, 2, 3, 4], [0, 50, 51, 52], [100, 9, 61, 60], [100, 9, 61, 60], [1, 2, 1, 1])
-    sm.Source(env, jobs, into=queue)
-    recorder = sm.Recorder(env)
-    env.run()
-    assert recorder.schedule().validate().start_s.tolist() == [60, 120, 129, 60]
+    assert scheduled(queue, jobs).start_s.tolist() == [60, 120, 129, 60]
 
 
 def test_a_job_is_killed_at_its_estimate_of_work_not_of_time() -> None:
@@ -119,30 +110,17 @@ def test_a_job_is_killed_at_its_estimate_of_work_not_of_time() -> None:
     cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1)
     sm.TraceCapacity(env, cluster, [(0, 1), sm.CapacityChange(40, 0, 10, "checkpoint"), (60, 1)])
     queue = sm.QueueScheduler(env, cluster, overrun="kill")
-    sm.Source(env, sm.Workload([1, 2], [0, 0], [100, 10], [90, 10], [1, 1]), into=queue)
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(queue, sm.Workload([1, 2], [0, 0], [100, 10], [90, 10], [1, 1]))
     assert schedule.end_s.tolist() == [60 + 50, 120]
     assert schedule.outcome.tolist() == [1, 0]
-
-
-class Twice(sm.Cluster):
-    """A cluster on which everything takes twice as long."""
-
-    def runtime_s(self, job: sm.Job) -> float:
-        return 2 * job.runtime_s
 
 
 def test_first_fit_on_a_cluster_that_changes_runtimes_is_legal_and_aborts_nothing() -> None:
     env = sm.Environment()
     cluster = Twice(env, "c", machines=2, cores_per_machine=2)
-    sm.Source(
-        env, sm.Workload([1, 2, 3], [0, 1, 2], [10, 20, 30], [10, 20, 30], [2, 1, 2]), into=sm.FirstFit(env, cluster)
+    schedule = scheduled(
+        sm.FirstFit(env, cluster), sm.Workload([1, 2, 3], [0, 1, 2], [10, 20, 30], [10, 20, 30], [2, 1, 2])
     )
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
     assert schedule.end_s.tolist() == [20, 41, 80]
     assert schedule.metrics()["aborted"] == 0
 
@@ -151,10 +129,7 @@ def test_first_fit_on_a_cluster_that_changes_runtimes_saves_its_own_work() -> No
     env = sm.Environment()
     cluster = Twice(env, "c", machines=1, cores_per_machine=1)
     sm.TraceCapacity(env, cluster, [(0, 1), sm.CapacityChange(40, 0, 10, "checkpoint"), (60, 1)])
-    sm.Source(env, sm.Workload([1], [0], [50], [50], [1]), into=sm.FirstFit(env, cluster))
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule(window_s=(0, env.now)).validate()
+    schedule = scheduled(sm.FirstFit(env, cluster), sm.Workload([1], [0], [50], [50], [1]), whole=True)
     assert schedule.attempts[["start_s", "end_s"]].to_numpy().tolist() == [[0, 40], [60, 120]]
 
 
@@ -168,39 +143,26 @@ def test_a_changed_job_starts_from_its_beginning() -> None:
     assert schedule.attempts[["start_s", "end_s"]].to_numpy().tolist() == [[0, 40], [60, 165]]
 
 
-TIMES = st.lists(st.integers(1, 60), min_size=0, max_size=6, unique=True)
-
-
 @given(
     jobs=st.lists(st.tuples(st.integers(0, 40), st.integers(1, 40), st.integers(1, 2)), min_size=1, max_size=8),
-    changes=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), min_size=6, max_size=6),
-    times=TIMES,
-    interval_s=st.sampled_from([float("inf"), 5.0, 12.5]),
-    cost_s=st.integers(0, 3),
-    restart_s=st.integers(0, 3),
+    changes=st.lists(
+        st.tuples(st.integers(1, 60), st.integers(0, 2), st.integers(0, 9)), max_size=6, unique_by=lambda each: each[0]
+    ),
+    saving=st.builds(sm.Checkpoints, st.sampled_from([float("inf"), 5.0, 12.5]), st.integers(0, 3), st.integers(0, 3)),
     backfilling=st.sampled_from(["none", "greedy", "easy", "conservative"]),
     mode=st.sampled_from(["kill", "checkpoint", "drain"]),
 )
 def test_no_work_is_lost_or_done_twice(
     jobs: list[tuple[int, int, int]],
-    changes: list[tuple[int, int]],
-    times: list[int],
-    interval_s: float,
-    cost_s: int,
-    restart_s: int,
+    changes: list[tuple[int, int, int]],
+    saving: sm.Checkpoints,
     backfilling: Backfilling,
     mode: Mode,
 ) -> None:
     env = sm.Environment()
-    saving = sm.Checkpoints(interval_s, cost_s, restart_s)
     cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=1, checkpoints=saving)
-    table = [sm.CapacityChange(at, *what, mode) for at, what in zip(sorted(times), changes, strict=False)]
+    table = [sm.CapacityChange(*change, mode) for change in sorted(changes)]
     sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 2), *table, sm.CapacityChange(100, 2)])
-    submit_s, runtime_s, cores = zip(*sorted(jobs), strict=True)
-    estimate_s = [each + 3 * (each % 2) for each in runtime_s]
-    work = sm.Workload(range(len(jobs)), submit_s, runtime_s, estimate_s, cores)
-    sm.Source(env, work, into=sm.QueueScheduler(env, cluster, backfilling=backfilling))
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule(window_s=(0, max(env.now, 1))).validate()  # the work of attempts adds up
+    jobs_ = rigid(*((at_s, runs_s, runs_s + 3 * (runs_s % 2), cores) for at_s, runs_s, cores in sorted(jobs)))
+    schedule = scheduled(sm.QueueScheduler(env, cluster, backfilling=backfilling), jobs_, whole=True)  # work adds up
     assert (schedule.outcome == 0).all()

@@ -10,6 +10,7 @@ from simmodels.entities.attempt import Attempt
 from simmodels.entities.environment import Process
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.workload import Job, Workload
+from tests.model_scripts import scheduled
 from tests.naive import Naive, Row
 
 
@@ -20,61 +21,12 @@ def log(jobs: int = 60, seed: int = 0) -> Workload:
     return Workload(np.arange(jobs), rng.integers(0, 300, jobs), runtime_s, estimate_s, rng.integers(1, 9, jobs))
 
 
-def test_a_model_script_gives_the_schedule_of_simulate() -> None:
-    env = sm.Environment(seed=7)
-    cluster = sm.Cluster(env, "kth", cores=8)
-    scheduler = sm.QueueScheduler(env, cluster, order="SAF", backfilling="easy")
-    sm.Source(env, log(), into=scheduler)
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
-    short = sm.simulate(log(), cores=8, order="SAF", backfilling="easy", seed=7)
-    assert schedule.start_s.tobytes() == short.start_s.tobytes()
-    assert schedule.metrics() == short.metrics()
-
-
 def test_machines_that_stay_on_are_a_pool() -> None:
     env = sm.Environment()
     cluster = sm.Cluster(env, "green", machines=4, cores_per_machine=2)
-    scheduler = sm.QueueScheduler(env, cluster, order="SEXP", backfilling="conservative")
-    sm.Source(env, log(), into=scheduler)
-    recorder = sm.Recorder(env)
-    env.run()
+    schedule = scheduled(sm.QueueScheduler(env, cluster, order="SEXP", backfilling="conservative"), log())
     expected = sm.simulate(log(), cores=8, order="SEXP", backfilling="conservative").start_s
-    assert recorder.schedule().start_s.tobytes() == expected.tobytes()
-
-
-def test_two_clusters_in_an_environment_do_not_know_each_other() -> None:
-    env = sm.Environment(seed=5)
-    logs = {name: log(seed=seed) for name, seed in (("a", 1), ("b", 2))}
-    ended: dict[str, dict[int, float]] = {"a": {}, "b": {}}
-    for name, workload in logs.items():
-        scheduler = sm.QueueScheduler(env, sm.Cluster(env, name, cores=8), order="SPF")
-        sm.Source(env, workload, into=scheduler)
-
-    def see(event: sm.Ended) -> None:
-        attempt = event.attempt
-        ended[attempt.cluster.name][attempt.job.job_id] = attempt.start_s
-
-    env.on(sm.Ended, see)
-    env.run()
-    for name, workload in logs.items():
-        expected = sm.simulate(workload, cores=8, order="SPF").start_s.tolist()
-        assert [ended[name][job_id] for job_id in workload.job_id] == expected
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "text"),
-    [
-        ({"order": "SAFE"}, UnknownNameError, "unknown order 'SAFE'; did you mean .*SAF"),
-        ({"backfilling": "easyy"}, UnknownNameError, "unknown backfilling 'easyy'; did you mean easy"),
-        ({"queue_depth": 0}, RequestError, r"queue_depth must be an integer from 1 to 2\*\*53, or None \(got 0\)"),
-    ],
-)
-def test_options_are_checked_when_it_is_made(options: dict[str, object], error: type[Exception], text: str) -> None:
-    env = sm.Environment()
-    with pytest.raises(error, match=text):
-        sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), **options)
+    assert schedule.start_s.tobytes() == expected.tobytes()
 
 
 # -- extending it --------------------------------------------------------------------------------------
@@ -117,35 +69,11 @@ def test_a_scheduler_may_hold_jobs_back() -> None:
     assert starts.to_dict() == {1: 0.0, 2: 0.0, 4: 1.0, 3: 5.0}
 
 
-class Noted(sm.QueueScheduler):
-    """Notes what it starts, and stops every job at 5 s."""
-
-    started: list[int]
-
-    def start(self, job: Job) -> Attempt:
-        self.started.append(job.job_id)
-        return self.cluster.start(job, limit_s=5.0, then=self.ended)
-
-
-def test_a_scheduler_may_start_jobs_its_own_way() -> None:
-    env = sm.Environment()
-    scheduler = Noted(env, sm.Cluster(env, "a", cores=1))
-    scheduler.started = []
-    sm.Source(env, Workload([1, 2], [0, 0], [9, 3], [9, 3], [1, 1]), into=scheduler)
-    recorder = sm.Recorder(env)
-    env.run()
-    assert scheduler.started == [1, 2]
-    assert recorder.attempts["end_s"].tolist() == [5.0, 8.0]
-    assert recorder.attempts["outcome"].tolist() == [1, 0]
-
-
 def test_a_process_may_change_the_order_as_it_goes() -> None:
     # 1 core; job 1 runs until 10; of 2 (5 s), 3 (1 s), 4 (3 s) the shortest goes first until 10.5, then the longest
     workload = Workload([1, 2, 3, 4], [0, 1, 2, 3], [10, 5, 1, 3], [10, 5, 1, 3], [1, 1, 1, 1])
     env = sm.Environment()
     scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), order="FCFS", backfilling="none")
-    sm.Source(env, workload, into=scheduler)
-    recorder = sm.Recorder(env)
     seen: list[list[int]] = []
 
     def tuner() -> Process:
@@ -155,9 +83,8 @@ def test_a_process_may_change_the_order_as_it_goes() -> None:
             seen.append([job.job_id for job in scheduler.waiting])
 
     env.process(tuner())
-    env.run()
+    assert scheduled(scheduler, workload).start_s.tolist() == [0, 11, 10, 16]
     assert seen == [[3, 4, 2], [2, 4]]
-    assert recorder.schedule().start_s.tolist() == [0, 11, 10, 16]
 
 
 def test_jobs_of_this_instant_wait_after_those_in_the_queue() -> None:
@@ -180,34 +107,16 @@ def test_the_order_may_be_random_from_some_instant_on() -> None:
     def run(seed: int) -> list[float]:
         env = sm.Environment(seed=seed)
         scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=8), order="FCFS", backfilling="greedy")
-        sm.Source(env, log(1500), into=scheduler)
-        recorder = sm.Recorder(env)
 
         def tuner() -> Process:
             yield env.at(100.5)
             scheduler.set_order("RANDOM", None)
 
         env.process(tuner())
-        env.run()
-        return recorder.schedule().validate().start_s.tolist()
+        return scheduled(scheduler, log(1500)).start_s.tolist()
 
     assert run(1) == run(1)
     assert run(1) != run(2)
-
-
-def test_an_unknown_order_is_refused_and_the_old_one_stays() -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), order="SPF")
-    with pytest.raises(UnknownNameError, match="unknown order 'FFCS'"):
-        scheduler.set_order("FFCS")
-    assert scheduler.order.name == "SPF"
-
-
-def test_a_backfill_order_is_refused_where_nothing_is_backfilled_by_it() -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), backfilling="greedy")
-    with pytest.raises(RequestError, match=r"a backfill order \(SPF\) with backfilling 'greedy'"):
-        scheduler.set_order("FCFS", "SPF")
 
 
 def test_a_schedule_names_the_order_that_was_set_last() -> None:
@@ -220,37 +129,6 @@ def test_a_schedule_names_the_order_that_was_set_last() -> None:
     scheduler.set_order("SAF", "SQF")
     about = recorder.schedule().about
     assert (about["order"], about["backfill_order"], about["order_changes"]) == ("SAF", "SQF", 2)
-
-
-def test_two_schedulers_do_not_draw_alike() -> None:
-    env = sm.Environment(seed=5)
-    schedulers = [sm.QueueScheduler(env, sm.Cluster(env, n, cores=1), order="RANDOM") for n in "abb"]
-    work = Workload(range(40), [0.0] * 40, [5.0] * 40, [5.0] * 40, [1] * 40)
-    recorders = [sm.Recorder(env, scheduler.cluster) for scheduler in schedulers]
-    for scheduler in schedulers:
-        sm.Source(env, work, into=scheduler)
-    env.run()
-    first, second, third = (recorder.schedule() for recorder in recorders)
-    assert first.start_s.tolist() == sm.simulate(work, cores=1, order="RANDOM", seed=5).start_s.tolist()
-    assert first.start_s.tolist() != second.start_s.tolist()
-    assert second.start_s.tolist() != third.start_s.tolist()
-
-
-def test_another_order_forgets_the_plan_and_what_the_old_one_refused() -> None:
-    # 1 core until 10; conservative promises 10 to job 2 and 15 to job 3; under SPF job 3 is first
-    work = Workload([1, 2, 3], [0, 1, 2], [10, 5, 1], [10, 5, 1], [1, 1, 1])
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), backfilling="conservative")
-    sm.Source(env, work, into=scheduler)
-    recorder = sm.Recorder(env)
-
-    def tuner() -> Process:
-        yield env.at(4.0)
-        scheduler.set_order("SPF")
-
-    env.process(tuner())
-    env.run()
-    assert recorder.schedule().validate().start_s.tolist() == [0, 11, 10]
 
 
 def test_a_promise_that_was_kept_earlier_does_not_keep_the_clock_running() -> None:
@@ -275,8 +153,6 @@ OPTIONS = st.fixed_dictionaries(
 def reconfigured(work: Workload, first: dict[str, Any], *changes: tuple[float, dict[str, Any]]) -> sm.Schedule:
     env = sm.Environment()
     scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), **first)
-    sm.Source(env, work, into=scheduler)
-    recorder = sm.Recorder(env)
 
     def operate() -> Process:
         for instant, options in changes:
@@ -284,8 +160,7 @@ def reconfigured(work: Workload, first: dict[str, Any], *changes: tuple[float, d
             scheduler.reconfigure(**options)
 
     env.process(operate())
-    env.run()
-    return recorder.schedule().validate()
+    return scheduled(scheduler, work)
 
 
 ROWS = st.lists(
@@ -350,7 +225,12 @@ def test_what_cannot_be_changed_is_refused_and_all_stays_as_it_is() -> None:
         scheduler.reconfigure(warm_jobs=3)
     with pytest.raises(RequestError, match=r"threshold_s must be a number of seconds >= 0, or None \(got -1"):
         scheduler.reconfigure(order="SAF", threshold_s=-1)
-    assert (scheduler.order.name, scheduler.options.threshold_s, scheduler.changes) == ("SPF", None, 0)
+    with pytest.raises(UnknownNameError, match="unknown order 'FFCS'"):
+        scheduler.set_order("FFCS")
+    scheduler.reconfigure(backfilling="greedy")
+    with pytest.raises(RequestError, match=r"a backfill order \(SPF\) with backfilling 'greedy'"):
+        scheduler.set_order("FCFS", "SPF")
+    assert (scheduler.order.name, scheduler.options.threshold_s, scheduler.changes) == ("SPF", None, 1)
 
     class Mine(sm.Scheduler):
         pass
@@ -418,17 +298,6 @@ def test_an_error_of_an_observer_stops_the_model() -> None:
     scheduler.submit(Job(5, 0.0, 1.0, 1.0, 1))
     with pytest.raises(LookupError, match="not there"):
         env.run()
-
-
-def test_warm_jobs_are_not_counted() -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=8), order="SPF", warm_jobs=10)
-    sm.Source(env, log(), into=scheduler)
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule()
-    first = np.argsort(log().submit_s, kind="stable")[:10]
-    assert np.flatnonzero(~schedule.counted).tolist() == sorted(first.tolist())
 
 
 def test_more_jobs_start_and_end_at_an_instant_than_there_was_room_for() -> None:

@@ -9,6 +9,8 @@ from simmodels.entities.attempt import Attempt
 from simmodels.entities.environment import Process
 from simmodels.errors import IllegalScheduleError, RequestError
 from simmodels.workload import Job, Workload
+from tests.model_scripts import scheduled
+from tests.own_schedulers import Fleeing
 
 LOG = Workload([4, 7, 2, 9], [3, 0, 1, 1], [5, 10, 10, 2], [5, 10, 10, 2], [1, 1, 2, 1])
 
@@ -78,7 +80,6 @@ def test_lost_jobs_with_the_same_number_are_distinguished() -> None:
     cluster.machines[0].power_on()
     env.run()
     attempts = recorder.schedule().validate().attempts
-    assert attempts is not None
     assert attempts[["row", "attempt", "start_s"]].to_numpy().tolist() == [[0, 1, 0], [0, 2, 4], [1, 1, 9]]
 
 
@@ -130,18 +131,6 @@ def test_an_empty_model_has_an_empty_schedule() -> None:
     recorder = sm.Recorder(env)
     env.run()
     assert len(recorder.schedule().validate()) == 0
-
-
-def test_a_recorder_of_one_cluster_knows_the_jobs_of_that_cluster_only() -> None:
-    env = sm.Environment()
-    clusters = [sm.Cluster(env, name, cores=2) for name in ("a", "b")]
-    for number, cluster in enumerate(clusters):
-        workload = Workload([number], [0], [5], [5], [1])
-        sm.Source(env, workload, into=sm.QueueScheduler(env, cluster))
-    recorder = sm.Recorder(env, clusters[1])
-    env.run()
-    assert recorder.schedule().workload.job_id.tolist() == [1]
-    assert recorder.schedule().metrics()["unfinished"] == 0
 
 
 def test_a_recorder_of_one_cluster_keeps_who_waits_and_runs_there() -> None:
@@ -206,10 +195,7 @@ class Staged(sm.Cluster):
 @pytest.mark.parametrize("overrun", ["run", "kill"])
 def test_runtimes_that_a_cluster_makes_are_those_of_the_schedule(kind: type[sm.Cluster], overrun: str) -> None:
     env = sm.Environment()
-    sm.Source(env, LOG, into=sm.QueueScheduler(env, kind(env, "a", cores=2), overrun=overrun))
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(sm.QueueScheduler(env, kind(env, "a", cores=2), overrun=overrun), LOG)
     assert schedule.about["runtimes"] == "modelled"
     limit = LOG.estimate_s if overrun == "kill" else np.inf
     expected = np.minimum(1.1 * LOG.runtime_s, limit) if kind is Slow else LOG.runtime_s + 0.1
@@ -267,10 +253,7 @@ def test_jobs_held_back_are_in_order_of_submission() -> None:
             super().submit(job)
 
     env = sm.Environment()
-    sm.Source(env, LOG, into=Late(env, sm.Cluster(env, "a", cores=2)))
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(Late(env, sm.Cluster(env, "a", cores=2)), LOG)
     assert schedule.workload.job_id.tolist() == [2, 9, 7, 4]
     assert schedule.start_s.tolist() == [1, 11, 11, 13]
 
@@ -319,41 +302,13 @@ def test_another_limit_is_seen_in_what_was_executed() -> None:
     assert recorder.schedule().validate().executed_s.tolist() == [20]
 
 
-def test_a_lost_job_may_go_on_to_another_cluster() -> None:
-    class Fleeing(sm.QueueScheduler):
-        def ended(self, attempt: Attempt) -> None:
-            if attempt.outcome is sm.Outcome.LOST:
-                refuge.submit(attempt.job)
-            else:
-                super().ended(attempt)
-
-    env = sm.Environment()
-    scheduler = Fleeing(env, sm.Cluster(env, "a", cores=1))
-    refuge = sm.QueueScheduler(env, sm.Cluster(env, "b", cores=1))
-    recorder = sm.Recorder(env)
-    scheduler.submit(Job(1, 0.0, 9.0, 9.0, 1))
-    env.run(until=4)
-    next(iter(scheduler.cluster.running)).interrupt()
-    env.run()
-    schedule = recorder.schedule().validate()
-    assert (schedule.start_s.tolist(), schedule.end_s.tolist()) == ([4], [13])
-    assert schedule.attempts is not None
-    assert schedule.attempts["attempt"].tolist() == [1, 2]
-
-
 def test_a_job_that_moved_is_on_each_cluster_where_it_ran() -> None:
     """Lost on a at 4 s, run on b: b waited for it from 4 s on, and all that a was busy with came to nothing."""
-
-    class Fleeing(sm.QueueScheduler):
-        def ended(self, attempt: Attempt) -> None:
-            if attempt.outcome is sm.Outcome.LOST:
-                refuge.submit(attempt.job)
-            else:
-                super().ended(attempt)
 
     env = sm.Environment()
     a, b = (sm.Cluster(env, name, machines=2, cores_per_machine=1) for name in "ab")
     scheduler, refuge = Fleeing(env, a), sm.QueueScheduler(env, b)
+    scheduler.refuge = refuge
     recorders = [sm.Recorder(env), sm.Recorder(env, a), sm.Recorder(env, b)]
     scheduler.submit(Job(1, 0.0, 9.0, 9.0, 2))  # on both machines
     refuge.submit(Job(2, 0.0, 6.0, 6.0, 2))
@@ -374,16 +329,9 @@ def test_a_job_that_moved_is_on_each_cluster_where_it_ran() -> None:
 def test_a_part_is_proved_by_the_speed_and_the_limits_of_where_its_jobs_were_before() -> None:
     """30 s at half the speed are 15 s of a job of 20 s that may take 10 s; where it goes then, jobs are killed."""
 
-    class Fleeing(sm.QueueScheduler):
-        def ended(self, attempt: Attempt) -> None:
-            if attempt.outcome is sm.Outcome.LOST:
-                refuge.submit(attempt.job)
-            else:
-                super().ended(attempt)
-
     env = sm.Environment()
     scheduler = Fleeing(env, sm.Cluster(env, "a", cores=1, speed=0.5))
-    refuge = sm.QueueScheduler(env, b := sm.Cluster(env, "b", cores=1), overrun="kill")
+    scheduler.refuge = sm.QueueScheduler(env, b := sm.Cluster(env, "b", cores=1), overrun="kill")
     recorder = sm.Recorder(env, b)
     scheduler.submit(Job(1, 0.0, 20.0, 10.0, 1))
     env.run(until=30)
@@ -432,7 +380,7 @@ def test_another_job_with_the_memory_of_a_lost_one_is_a_job_of_its_own() -> None
     assert schedule.metrics()["completed"] == 200
 
 
-def two_clusters() -> tuple[sm.Environment, sm.Recorder, sm.Recorder]:
+def test_all_clusters_are_one_schedule_with_views_of_each_and_a_recorder_of_one_sees_its_own_jobs_only() -> None:
     """Two machines of their own queues, one of which is off from 3 to 6; jobs in turn."""
     env = sm.Environment()
     clusters = [sm.Cluster(env, name, machines=2, cores_per_machine=1) for name in "ab"]
@@ -440,32 +388,19 @@ def two_clusters() -> tuple[sm.Environment, sm.Recorder, sm.Recorder]:
     for number, cluster in enumerate(clusters):
         jobs = Workload([10 * number + k for k in range(4)], [0, 0, 1, 2], [5] * 4, [5] * 4, [1] * 4)
         sm.Source(env, jobs, into=sm.QueueScheduler(env, cluster))
-    return env, sm.Recorder(env), sm.Recorder(env, clusters[1])
-
-
-def test_a_window_of_one_cluster_counts_its_own_jobs_only() -> None:
-    env, _, recorder = two_clusters()
+    recorders = [sm.Recorder(env), sm.Recorder(env, clusters[1])]
     env.run()
-    schedule = recorder.schedule(window_s=(0, 30)).validate()
-    assert schedule.workload.job_id.tolist() == [10, 11, 12, 13]
-    metrics = schedule.metrics()
-    assert (metrics["jobs"], metrics["completed"], metrics["unfinished"], metrics["kills"]) == (4, 4, 0, 1)
-
-
-def test_all_clusters_are_one_schedule_with_views_of_each() -> None:
-    env, recorder, _ = two_clusters()
-    env.run()
-    schedule = recorder.schedule(window_s=(0, 30)).validate()
-    assert [place.name for place in schedule.clusters] == ["a", "b"]
-    assert schedule.attempts is not None
-    assert len(schedule.attempts) == 9
-    metrics = schedule.metrics()
+    whole, alone = (each.schedule(window_s=(0, 30)).validate() for each in recorders)
+    assert [place.name for place in whole.clusters] == ["a", "b"]
+    assert len(whole.attempts) == 9
+    metrics = whole.metrics()
     assert metrics["goodput"] + metrics["aborted"] + metrics["idle"] == pytest.approx(1, abs=1e-12)
     assert metrics["goodput"] == pytest.approx(8 * 5 / (4 * 30 - 3))
-    b = schedule.on("b").validate()
-    assert b.workload.job_id.tolist() == [10, 11, 12, 13]
-    assert (b.metrics()["kills"], b.capacity.machines.tolist()) == (1, [2, 1, 2])
-    assert schedule.on(0).validate().metrics()["kills"] == 0
+    assert whole.on(0).validate().metrics()["kills"] == 0
+    for b in (whole.on("b").validate(), alone):
+        assert (b.workload.job_id.tolist(), b.capacity.machines.tolist()) == ([10, 11, 12, 13], [2, 1, 2])
+        of_b = b.metrics()
+        assert (of_b["jobs"], of_b["completed"], of_b["unfinished"], of_b["kills"]) == (4, 4, 0, 1)
 
 
 def test_clusters_that_nobody_serves_are_not_in_the_schedule() -> None:
@@ -485,12 +420,10 @@ def test_a_job_on_several_machines_is_held_against_each() -> None:
     env.run()
     schedule = recorder.schedule().validate()
     for each in (halfway, schedule):
-        assert each.parts is not None
         assert sorted(each.parts[["row", "machine", "cores"]].to_numpy().tolist()) == [
             [0, 0, 2], [0, 1, 1], [1, 1, 1], [1, 2, 1],
         ]  # fmt: skip
         assert each.on("green").validate().parts.equals(each.parts)
-    assert schedule.parts is not None
     crowded = replace(schedule, parts=schedule.parts.assign(machine=[0, 0, 1, 2]))
     with pytest.raises(IllegalScheduleError, match=r"capacity\): job 1 starts at 0.0 s, and 3 cores of machine 0"):
         crowded.validate()
@@ -503,11 +436,8 @@ def test_lost_tasks_of_workflows_are_recorded() -> None:
     env = sm.Environment()
     cluster = sm.Cluster(env, "green", machines=2, cores_per_machine=2)
     auctioneer = sm.Auctioneer(env, [cluster], bid="FIFO")
-    sm.Source(env, [sm.Workflow(1, 0.0, [4, 6], 2, [(0, 1)]), sm.Workflow(2, 0.0, [10], 2)], into=auctioneer)
     sm.TraceCapacity(env, cluster, [(0, 2), (7, 1), (9, 2)])
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(auctioneer, [sm.Workflow(1, 0.0, [4, 6], 2, [(0, 1)]), sm.Workflow(2, 0.0, [10], 2)])
     runs = schedule.runs
     assert runs[["row", "attempt", "start_s", "end_s", "outcome"]].to_numpy().tolist() == [
         [0, 1, 0, 4, 0], [2, 1, 0, 7, 2], [1, 1, 4, 10, 0], [2, 2, 9, 19, 0],

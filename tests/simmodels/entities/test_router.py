@@ -9,27 +9,14 @@ from hypothesis import strategies as st
 import simmodels as sm
 from simmodels.entities.environment import Process
 from simmodels.errors import ImpossibleJobError, RequestError
-
-
-def queues(env: sm.Environment, *sizes: int, **options: Any) -> list[sm.QueueScheduler]:  # noqa: ANN401
-    return [sm.QueueScheduler(env, sm.Cluster(env, f"c{i}", cores=size), **options) for i, size in enumerate(sizes)]
-
-
-def routed(router: sm.Router, log: sm.Workload) -> sm.Schedule:
-    sm.Source(router.env, log, into=router)
-    recorder = sm.Recorder(router.env)
-    router.env.run()
-    return recorder.schedule().validate()
-
-
-def log(*rows: tuple[float, float, int]) -> sm.Workload:
-    submit_s, runtime_s, cores = zip(*rows, strict=True)
-    return sm.Workload(range(1, len(rows) + 1), submit_s, runtime_s, runtime_s, cores)
+from tests.model_scripts import queues, rigid, scheduled
 
 
 def test_jobs_go_round_and_pass_over_what_is_too_small_for_them() -> None:
     env = sm.Environment()
-    schedule = routed(sm.RoundRobin(env, queues(env, 2, 4, 2)), log(*[(0, 5, 1)] * 3, (1, 5, 4), (2, 5, 1), (2, 5, 3)))
+    schedule = scheduled(
+        sm.RoundRobin(env, queues(env, 2, 4, 2)), rigid(*[(0, 5, 1)] * 3, (1, 5, 4), (2, 5, 1), (2, 5, 3))
+    )
     assert schedule.cluster.tolist() == [0, 1, 2, 1, 2, 1]
     assert schedule.start_s.tolist() == [0, 0, 0, 5, 2, 10]
 
@@ -37,15 +24,15 @@ def test_jobs_go_round_and_pass_over_what_is_too_small_for_them() -> None:
 def test_jobs_go_where_the_least_work_per_core_is_not_done() -> None:
     env = sm.Environment()
     # per core: 8/2 and 0, so job 2 goes to the larger cluster; then 4 and 8/4, so does job 3; at 4 job 1 is done
-    schedule = routed(sm.LeastLoaded(env, queues(env, 2, 4)), log((0, 4, 2), (0, 8, 1), (1, 8, 1), (5, 1, 2)))
+    schedule = scheduled(sm.LeastLoaded(env, queues(env, 2, 4)), rigid((0, 4, 2), (0, 8, 1), (1, 8, 1), (5, 1, 2)))
     assert schedule.cluster.tolist() == [0, 1, 1, 0]
 
 
 def test_jobs_go_where_they_start_first() -> None:
     env = sm.Environment()
     # at 0 both are free: the first; job 2 fits only the second; job 3 would start at 9 on the first, at 5 on the second
-    jobs = log((0, 9, 2), (0, 5, 3), (1, 4, 2), (2, 3, 1), (2, 9, 2))
-    schedule = routed(sm.EarliestStart(env, queues(env, 2, 4)), jobs)
+    jobs = rigid((0, 9, 2), (0, 5, 3), (1, 4, 2), (2, 3, 1), (2, 9, 2))
+    schedule = scheduled(sm.EarliestStart(env, queues(env, 2, 4)), jobs)
     # job 4 starts at once beside job 2; job 5 at 9 on either (3 and 4 end at 9 and 5 on the second: 2 cores free at 5)
     assert schedule.cluster.tolist() == [0, 1, 1, 1, 1]
     assert schedule.start_s.tolist() == [0, 0, 5, 2, 5]
@@ -61,7 +48,7 @@ def test_a_router_of_ones_own_may_hold_jobs_until_something_ends() -> None:
     asked: list[tuple[float, int]] = []
     env = sm.Environment()
     router = OneAtATime(env, queues(env, 4))
-    schedule = routed(router, log((0, 3, 1), (1, 3, 1), (2, 3, 1)))
+    schedule = scheduled(router, rigid((0, 3, 1), (1, 3, 1), (2, 3, 1)))
     assert schedule.start_s.tolist() == [0, 6, 3]
     assert asked == [(0, 1), (1, 1), (2, 2), (3, 2), (6, 1)]
 
@@ -70,7 +57,7 @@ def test_routers_stand_before_routers() -> None:
     env = sm.Environment()
     near = sm.RoundRobin(env, queues(env, 1, 1))
     far = sm.QueueScheduler(env, sm.Cluster(env, "far", cores=8))
-    schedule = routed(sm.RoundRobin(env, [near, far]), log(*[(0, 5, 1)] * 4, (0, 5, 8)))
+    schedule = scheduled(sm.RoundRobin(env, [near, far]), rigid(*[(0, 5, 1)] * 4, (0, 5, 8)))
     assert schedule.cluster.tolist() == [0, 2, 1, 2, 2]
     assert schedule.start_s.tolist() == [0, 0, 0, 0, 5]
 
@@ -80,7 +67,7 @@ def test_a_job_is_seen_submitted_once(kind: type[sm.Router]) -> None:
     env = sm.Environment()
     seen: list[int] = []
     env.on(sm.Submitted, lambda event: seen.append(event.job.job_id))
-    routed(kind(env, [sm.RoundRobin(env, queues(env, 1)), *queues(env, 1)]), log((0, 5, 1), (0, 5, 1)))
+    scheduled(kind(env, [sm.RoundRobin(env, queues(env, 1)), *queues(env, 1)]), rigid((0, 5, 1), (0, 5, 1)))
     assert seen == [1, 2]
 
 
@@ -96,7 +83,7 @@ def test_a_job_that_loses_its_machine_waits_where_it_was_sent() -> None:
         yield clusters[0].machines[0].power_on()
 
     env.process(power())
-    schedule = routed(router, log((0, 5, 1), (0, 5, 1), (1, 5, 1), (1, 5, 1)))
+    schedule = scheduled(router, rigid((0, 5, 1), (0, 5, 1), (1, 5, 1), (1, 5, 1)))
     assert schedule.cluster.tolist() == [0, 1, 0, 1]
     assert schedule.start_s.tolist() == [5, 0, 10, 5]
 
@@ -128,7 +115,7 @@ def test_routes_that_cannot_be_are_refused(sends: Any, text: str) -> None:  # no
     env = sm.Environment()
     router = Wrong(env, queues(env, 1, 2))
     router.sends = sends
-    sm.Source(env, log((0, 5, 2 if "cores" in text else 1)), into=router)
+    sm.Source(env, rigid((0, 5, 2 if "cores" in text else 1)), into=router)
     with pytest.raises(RequestError, match=text):
         env.run()
 
@@ -141,7 +128,7 @@ def test_what_a_router_cannot_take_is_refused_when_the_model_is_built() -> None:
         sm.RoundRobin(env, [sm.Cluster(env, "y", cores=4)])  # type: ignore[list-item]
     router = sm.RoundRobin(env, queues(env, 2, 4))
     with pytest.raises(ImpossibleJobError, match="job 1: needs 5 cores, and the machine has 4"):
-        sm.Source(env, log((0, 5, 5)), into=router)
+        sm.Source(env, rigid((0, 5, 5)), into=router)
     with pytest.raises(
         ImpossibleJobError,
         match=r"job 1: cores must be an integer from 1 to 4, the most that a cluster here has \(got 5\)",
@@ -167,7 +154,7 @@ def test_what_each_cluster_did_is_what_it_does_with_its_jobs_alone(
     jobs: list[tuple[int, int, int]], kind: type[sm.Router], options: dict[str, Any]
 ) -> None:
     env = sm.Environment()
-    schedule = routed(kind(env, queues(env, 4, 6, **options)), log(*sorted(jobs)))
+    schedule = scheduled(kind(env, queues(env, 4, 6, **options)), rigid(*sorted(jobs)))
     assert set(schedule.outcome) == {0}
     for number, size in enumerate((4, 6)):
         here = schedule.on(number)

@@ -4,6 +4,7 @@ import pytest
 import simmodels as sm
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.workload import Job, Workload
+from tests.model_scripts import scheduled
 
 
 class Bin:
@@ -107,10 +108,8 @@ def test_two_sources_share_a_scheduler() -> None:
     env = sm.Environment()
     scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1))
     first, second = log(0, 2), log(1, 2)
-    sm.Source(env, first, into=scheduler)
-    sm.Source(env, Workload([8, 9], second.submit_s, second.runtime_s, second.estimate_s, second.cores), into=scheduler)
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(
+        scheduler, first, Workload([8, 9], second.submit_s, second.runtime_s, second.estimate_s, second.cores)
+    )
     assert schedule.workload.job_id.tolist() == [1, 8, 2, 9]  # in order of submission
     assert schedule.start_s.tolist() == [0, 1, 2, 3]

@@ -1,7 +1,6 @@
 """Machines of unequal size and speed: how long jobs take, what schedulers expect, and what is proved of them."""
 
 from dataclasses import replace
-from typing import Any
 
 import hypothesis.strategies as st
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import given
 import simmodels as sm
 from simmodels.errors import IllegalScheduleError, RequestError
 from simmodels.policies.queue_options import Backfilling, Overrun
+from tests.model_scripts import scheduled
 
 
 def test_a_job_runs_as_fast_as_the_slowest_of_its_machines() -> None:
@@ -18,10 +18,7 @@ def test_a_job_runs_as_fast_as_the_slowest_of_its_machines() -> None:
     assert (cluster.cores, cluster.speed, cluster.place.sizes) == (8, 0.5, (4, 2, 2))
     assert [machine.speed for machine in cluster.machines] == [2, 0.5, 0.5]
     work = sm.Workload([1, 2, 3], [0, 0, 0], [100, 100, 100], [100, 100, 100], [3, 2, 1])
-    sm.Source(env, work, into=sm.QueueScheduler(env, cluster))
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(sm.QueueScheduler(env, cluster), work)
     assert schedule.end_s.tolist() == [50, 200, 200]  # the second has the last core of the fast machine, and a slow one
     assert schedule.runs["machine"].tolist() == [0, 0, 1]
 
@@ -44,10 +41,7 @@ def test_jobs_are_killed_at_their_estimates_at_any_speed(overrun: Overrun) -> No
     env = sm.Environment()
     cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 1, speed=4.0), sm.Machines(1, 1, speed=2.0)])
     work = sm.Workload([1, 2, 3, 4], [0, 0, 90, 90], [100, 100, 80, 80], [80, 80, 80, 80], [1, 1, 1, 1])
-    sm.Source(env, work, into=sm.QueueScheduler(env, cluster, overrun=overrun))
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(sm.QueueScheduler(env, cluster, overrun=overrun), work)
     assert schedule.end_s.tolist() == ([20, 40, 110, 130] if overrun == "kill" else [25, 50, 110, 130])
     assert schedule.outcome.tolist() == ([1, 1, 0, 0] if overrun == "kill" else [0, 0, 0, 0])
 
@@ -57,10 +51,7 @@ def test_a_checkpoint_counts_work_not_time() -> None:
     env = sm.Environment()
     cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 1, speed=2.0), sm.Machines(1, 1, speed=0.5)])
     sm.Maintenance(env, cluster, start_s=40, duration_s=500, machines=[0], notice_s=10, mode="checkpoint")
-    sm.Source(env, sm.Workload([1], [0], [100], [100], [1]), into=sm.QueueScheduler(env, cluster))
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(sm.QueueScheduler(env, cluster), sm.Workload([1], [0], [100], [100], [1]))
     assert schedule.attempts[["start_s", "end_s", "work_s"]].to_numpy().tolist() == [[0, 40, 40], [40, 80, 40]]
 
 
@@ -109,10 +100,7 @@ def test_a_bid_may_name_the_speed_of_a_place() -> None:
     fast = sm.QueueScheduler(env, sm.Cluster(env, "fast", machines=[sm.Machines(2, cores=1, speed=2.0)]))
     router = sm.Auctioneer(env, [wide, fast], bid=early_finish, forward=True, rebalance_s=300)
     work = sm.Workload([1, 2, 3], [0, 1, 2], [100, 100, 30], [100, 100, 30], [2, 2, 1])
-    sm.Source(env, work, into=router)
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(router, work)
     # The first ends at 50 s on the fast one. The second would end there at 100 s, and on the wide one at 101 s.
     assert schedule.cluster.tolist() == [1, 1, 0]
     assert schedule.end_s.tolist() == [50, 100, 32]
@@ -129,24 +117,6 @@ def test_energy_and_goodput_know_the_sizes_of_machines() -> None:
     metrics = schedule.metrics()
     assert metrics["goodput"] == pytest.approx(120 / (8 * 40 - 2 * 20))
     assert metrics["goodput"] + metrics["idle"] + metrics["aborted"] == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"machines": []}, "give a list of Machines"),
-        ({"machines": [4]}, "give a list of Machines"),
-        ({"machines": [sm.Machines(1, 2)], "speed": 2.0}, "give a list of Machines, which say their speeds"),
-        (
-            {"machines": [sm.Machines(1, 2)], "cores_per_machine": 2},
-            "give either cores, or machines and cores_per_machine, or a list of Machines",
-        ),
-        ({"cores": 4, "speed": 0.0}, r"speed must be a finite number > 0 \(got 0.0\)"),
-    ],
-)
-def test_what_is_no_cluster_is_refused(options: dict[str, Any], text: str) -> None:
-    with pytest.raises(RequestError, match=text):
-        sm.Cluster(sm.Environment(), "c", **options)
 
 
 def test_machines_out_of_their_range_and_placers_on_unequal_ones_are_refused() -> None:
@@ -180,10 +150,7 @@ def test_a_uniform_speed_is_a_change_of_units(
         env = sm.Environment()
         queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4, speed=speed), backfilling=backfilling)
         times = [[each / by for each in column] for column in (runtime_s, estimate_s)]
-        sm.Source(env, sm.Workload(range(len(jobs)), submit_s, *times, cores), into=queue)
-        recorder = sm.Recorder(env)
-        env.run()
-        return recorder.schedule().validate()
+        return scheduled(queue, sm.Workload(range(len(jobs)), submit_s, *times, cores))
 
     fast, plain = run(speed, 1.0), run(1.0, speed)
     assert fast.start_s.tolist() == plain.start_s.tolist()
@@ -195,8 +162,5 @@ def test_a_limit_counts_work_and_leaves_checkpoints_out() -> None:
     env = sm.Environment()
     saving = sm.Checkpoints(interval_s=10, cost_s=5)
     cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 4, 2.0), sm.Machines(1, 4, 1.0)], checkpoints=saving)
-    sm.Source(env, sm.Workload([1], [0], [100], [100], [4]), into=sm.QueueScheduler(env, cluster, overrun="kill"))
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(sm.QueueScheduler(env, cluster, overrun="kill"), sm.Workload([1], [0], [100], [100], [4]))
     assert (schedule.outcome.tolist(), schedule.end_s.tolist()) == ([0], [95])

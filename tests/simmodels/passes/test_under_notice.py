@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 
 import simmodels as sm
-from simmodels.policies.queue_options import Backfilling
 from tests import naive_machines
+from tests.model_scripts import scheduled
 
 Jobs = list[tuple[float, float, float, int]]
 
@@ -29,10 +29,7 @@ def run(
         sm.Maintenance(env, cluster, start_s=off_s, duration_s=on_s - off_s, machines=[machine], **ahead)
     submit_s, runtime_s, estimate_s, cores = zip(*jobs, strict=True)
     work = sm.Workload(range(len(jobs)), submit_s, runtime_s, estimate_s, cores)
-    sm.Source(env, work, into=sm.QueueScheduler(env, cluster, **options))
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule(window_s=(0, max(env.now, 1))).validate()
+    schedule = scheduled(sm.QueueScheduler(env, cluster, **options), work, whole=True)
     table = schedule.all_attempts().sort_values(["row", "attempt"])
     runs: list[list[tuple[float, float]]] = [[] for _ in jobs]
     for row, start_s, end_s in table[["row", "start_s", "end_s"]].itertuples(index=False):
@@ -114,36 +111,35 @@ SPANS = st.lists(
     jobs=JOBS,
     given_spans=SPANS,
     sizes=st.sampled_from([[2, 2, 2], [1, 3, 2], [4, 1, 1]]),
-    backfilling=st.sampled_from(["none", "greedy", "easy", "conservative"]),
-    order=st.sampled_from(["FCFS", "SAF", "LQF", "SPF"]),
-    backfill_order=st.sampled_from([None, "FCFS", "SAF", "SPF"]),
+    rules=st.fixed_dictionaries(
+        {
+            "backfilling": st.sampled_from(["none", "greedy", "easy", "conservative"]),
+            "order": st.sampled_from(["FCFS", "SAF", "LQF", "SPF"]),
+            "backfill_order": st.sampled_from([None, "FCFS", "SAF", "SPF"]),
+        }
+    ),
     checkpoints=st.sampled_from([(math.inf, 0.0, 0.0), (math.inf, 2.0, 1.0), (3.0, 0.0, 0.0), (4.0, 1.0, 2.0)]),
 )
 def test_a_queue_on_machines_is_that_of_the_plain_simulator(
-    jobs: list[tuple[int, int, int, int]],
-    given_spans: list[tuple[int, int, int, int, str]],
+    jobs: list[tuple[int, ...]],
+    given_spans: list[Any],
     sizes: list[int],
-    backfilling: Backfilling,
-    order: str,
-    backfill_order: str | None,
-    checkpoints: tuple[float, float, float],
+    rules: dict[str, Any],
+    checkpoints: tuple[float, ...],
 ) -> None:
-    if backfilling != "easy":
-        backfill_order = None
-    if backfilling == "conservative":  # with promises that are kept, which the plain simulator makes again
-        order, jobs = "FCFS", [(a, b, 0, cores) for a, b, _, cores in jobs]
+    if rules["backfilling"] != "easy":
+        rules["backfill_order"] = None
+    if rules["backfilling"] == "conservative":  # with promises that are kept, which the plain simulator makes again
+        rules["order"], jobs = "FCFS", [(a, b, 0, cores) for a, b, _, cores in jobs]
     spans: list[naive_machines.Span] = []
     for machine, notified, ahead, length, mode in sorted(given_spans):  # spans of a machine do not overlap, nor touch
         if not any(m == machine and notified <= on + 1 for m, _, _, on, _ in spans):
             spans.append((machine, notified, notified + ahead, notified + ahead + length, mode))
     rows = [(float(a), float(b), float(b + over), cores) for a, b, over, cores in sorted(jobs)]
     plain = [naive_machines.Row(number, *row) for number, row in enumerate(rows)]
-    naive_machines.simulate(
-        plain, sizes, spans, checkpoints, backfilling=backfilling, order=order, backfill_order=backfill_order or order
-    )
-    options: dict[str, Any] = {"backfilling": backfilling, "order": order, "backfill_order": backfill_order}
-    found = run(rows, sizes, spans, sm.Checkpoints(*checkpoints), **options)
-    assert found == [row.runs for row in plain]
+    given_rules = {**rules, "backfill_order": rules["backfill_order"] or rules["order"]}
+    naive_machines.simulate(plain, sizes, spans, checkpoints, **given_rules)
+    assert run(rows, sizes, spans, sm.Checkpoints(*checkpoints), **rules) == [row.runs for row in plain]
 
 
 def test_a_prediction_under_notice_is_the_start() -> None:
@@ -152,13 +148,10 @@ def test_a_prediction_under_notice_is_the_start() -> None:
     queue = sm.QueueScheduler(env, cluster, backfilling="conservative")
     sm.Maintenance(env, cluster, start_s=100, duration_s=10, machines=[0], notice_s=100)
     work = sm.Workload([1, 2, 3, 4], [1, 1, 1, 1], [20, 90, 60, 70], [20, 90, 60, 70], [4, 2, 4, 2])
-    sm.Source(env, work, into=queue)
-    recorder = sm.Recorder(env)
     predicted = {}
     env.at(2).callbacks.append(
         lambda _: predicted.update({job.job_id: queue.predict_start(job) for job in queue.waiting})
     )
-    env.run()
-    start_s = recorder.schedule().validate().start_s
+    start_s = scheduled(queue, work).start_s
     assert start_s.tolist() == [1, 1, 21, 91]
     assert predicted == {3: 21, 4: 91}

@@ -66,10 +66,6 @@ def test_hundreds_may_end_at_once(by_event: bool) -> None:
     assert replayed(rows, cores=500, by_event=by_event, backfilling="easy")[0] == [0.0] * 500 + [5.0]
 
 
-def test_killed_jobs_end_at_their_estimates() -> None:
-    assert replayed([(0, 9, 4, 1), (0, 2, 7, 1)], cores=1, kill=True, backfilling="none") == ([0, 4], [4, 6])
-
-
 def test_it_stops_where_an_order_gives_no_number() -> None:
     columns = (np.array([0.0, 1.0]), np.array([5.0, 5.0]), np.array([5.0, 5.0]), np.array([1, 1]))
     order = find_order(lambda submit: math.nan if submit > 0.0 else submit)

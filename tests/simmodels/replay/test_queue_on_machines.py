@@ -12,16 +12,11 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from tests import naive_machines
+from tests.model_scripts import rigid
 from tests.on_machines import assert_same, runs
 
 Engine = Literal["compiled", "simpy"]
 both_engines = pytest.mark.parametrize("engine", ["compiled", "simpy"])
-
-
-def jobs_of(rows: list[tuple[float, ...]]) -> sm.Workload:
-    """Return jobs of submit, runtime, estimate and cores."""
-    submit_s, runtime_s, estimate_s, cores = np.array(rows, np.float64).reshape(-1, 4).T
-    return sm.Workload(np.arange(1, len(rows) + 1), submit_s, runtime_s, estimate_s, cores.astype(np.int64))
 
 
 # -- drawn by hand ------------------------------------------------------------------------------------
@@ -31,13 +26,12 @@ def jobs_of(rows: list[tuple[float, ...]]) -> sm.Workload:
 def test_a_job_spreads_over_the_lowest_machines_and_is_lost_with_one_of_them(engine: Engine) -> None:
     # job 2 has a core of machine 0 and two of machine 1, which goes at 6; it begins again when machine 0 is free
     schedule = sm.simulate(
-        jobs_of([(0, 10, 10, 1), (0, 9, 9, 3)]),
+        rigid((0, 10, 10, 1), (0, 9, 9, 3)),
         capacity=[(0, 2), (6, 1), (20, 2)],
         cores_per_machine=2,
         engine=engine,
     ).validate()
     assert runs(schedule) == [(1, 0, 0, 10, 0), (2, 0, 0, 6, 2), (2, 0, 20, 29, 0)]
-    assert schedule.parts is not None
     assert schedule.parts.sort_values(["attempt", "machine"]).to_numpy().tolist() == [
         [1, 1, 0, 1],
         [1, 1, 1, 2],
@@ -62,7 +56,7 @@ def test_what_notice_is_good_for(
 ) -> None:
     # job 3 starts on machine 1 in spite of the notice, since it ends before the machine goes; job 4 would not
     schedule = sm.simulate(
-        jobs_of([(0, 13, 13, 2), (1, 20, 20, 1), (11, 3, 3, 1), (12, 4, 4, 1)]),
+        rigid((0, 13, 13, 2), (1, 20, 20, 1), (11, 3, 3, 1), (12, 4, 4, 1)),
         capacity=[sm.CapacityChange(0, 2), sm.CapacityChange(14, 1, notice_s=4, mode=mode), (60, 2)],
         cores_per_machine=2,
         checkpoints=sm.Checkpoints(cost_s=1, restart_s=2),
@@ -72,7 +66,6 @@ def test_what_notice_is_good_for(
     table = schedule.attempts
     assert table[table["job_id"] == 2][["start_s", "end_s", "outcome"]].to_numpy().tolist() == [list(e) for e in job_2]
     assert schedule.start_s[[0, 2, 3]].tolist() == [0, 11, 13]
-    assert schedule.off_spans is not None
     assert schedule.off_spans[["machine", "start_s", "end_s"]].to_numpy().tolist() == [[1, off_s, 60]]
 
 
@@ -80,7 +73,7 @@ def test_what_notice_is_good_for(
 def test_backfilling_knows_which_machines_go(engine: Engine) -> None:
     # nothing is promised to job 2, since machine 1 goes for good as far as is known; 3 ends before it goes, 4 does not
     schedule = sm.simulate(
-        jobs_of([(0, 30, 30, 1), (1, 5, 5, 4), (2, 10, 10, 1), (3, 40, 40, 1)]),
+        rigid((0, 30, 30, 1), (1, 5, 5, 4), (2, 10, 10, 1), (3, 40, 40, 1)),
         capacity=[sm.CapacityChange(0, 2), sm.CapacityChange(20, 1, notice_s=20), (50, 2)],
         cores_per_machine=2,
         engine=engine,
@@ -93,7 +86,7 @@ def test_backfilling_knows_which_machines_go(engine: Engine) -> None:
 def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Engine) -> None:
     # 2 has run past its estimate; 3 does not fit beside 1; 1 is killed at 12, its estimate
     schedule = sm.simulate(
-        jobs_of([(0, 20, 12, 3), (1, 20, 5, 1), (2, 20, 20, 2), (11, 2, 2, 4)]),
+        rigid((0, 20, 12, 3), (1, 20, 5, 1), (2, 20, 20, 2), (11, 2, 2, 4)),
         capacity=[(0, 2)],
         cores_per_machine=2,
         overrun="kill",
@@ -107,55 +100,16 @@ def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Eng
 # -- refused ------------------------------------------------------------------------------------------
 
 
-def test_a_queue_that_decides_by_event_is_not_compiled() -> None:
-    given_: dict[str, Any] = {"capacity": [(0, 2), (5, 1)], "cores_per_machine": 2, "decide": "event"}
-    jobs = jobs_of([(0, 10, 10, 2), (1, 3, 3, 1)])
-    with pytest.raises(
-        sm.RequestError, match=r"the compiled engine does not cover decide='event' .*; use engine='auto' or 'simpy'"
-    ):
-        sm.simulate(jobs, engine="compiled", **given_)
-    assert sm.simulate(jobs, **given_).about["engine"] == "simpy"
-
-
 @both_engines
 def test_an_order_that_gives_no_number_is_refused(engine: Engine) -> None:
     with pytest.raises(sm.RequestError, match="job 2"):
         sm.simulate(
-            jobs_of([(0, 10, 10, 2), (1, 3, 0, 2)]),
+            rigid((0, 10, 10, 2), (1, 3, 0, 2)),
             capacity=[(0, 1), (5, 0), (9, 1)],
             cores_per_machine=2,
             order=sm.Order("none", lambda estimate: estimate if estimate > 0 else math.nan),
             engine=engine,
         )
-
-
-@pytest.mark.parametrize(
-    ("given_", "message"),
-    [
-        (
-            {"capacity": [(0, 2)]},
-            "capacity with cores=None, cores_per_machine=None; give cores_per_machine, and no cores",
-        ),
-        (
-            {"capacity": [(0, 2)], "cores_per_machine": 2, "cores": 4},
-            "capacity with cores=4, cores_per_machine=2; give cores_per_machine, and no cores",
-        ),
-        ({"cores": 4, "machines": 2}, "machines beside cores; give machines= and cores_per_machine= instead of cores"),
-        (
-            {"cores": 4, "checkpoints": sm.Checkpoints()},
-            "checkpoints beside cores; give machines= and cores_per_machine= instead of cores",
-        ),
-        (
-            {"cores": 4, "removes": "random"},
-            "removes beside cores; give capacity= and cores_per_machine= instead of cores",
-        ),
-        ({"capacity": [(0, 2)], "cores_per_machine": 2, "removes": "lowest"}, "lowest"),
-        ({"capacity": [(0, 1)], "cores_per_machine": 2}, "job 1: needs 3 cores, and the machine has 2"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(given_: dict[str, Any], message: str) -> None:
-    with pytest.raises(sm.SimModelsError, match=message):
-        sm.simulate(jobs_of([(0, 10, 10, 3)]), **given_)
 
 
 # -- at random ----------------------------------------------------------------------------------------
@@ -198,7 +152,7 @@ def models(draw: st.DrawFn) -> tuple[list[tuple[float, ...]], dict[str, Any]]:
 
 
 def assert_engines_agree(rows: list[tuple[float, ...]], options: dict[str, Any]) -> None:
-    compiled, simpy = (sm.simulate(jobs_of(rows), engine=engine, seed=3, **options) for engine in ("compiled", "simpy"))
+    compiled, simpy = (sm.simulate(rigid(*rows), engine=engine, seed=3, **options) for engine in ("compiled", "simpy"))
     assert_same(compiled, simpy)
     assert compiled.window == simpy.window
     assert compiled.terms == simpy.terms
@@ -211,7 +165,6 @@ def assert_engines_agree(rows: list[tuple[float, ...]], options: dict[str, Any])
 
 
 def _sorted(parts: pd.DataFrame | None) -> pd.DataFrame:
-    assert parts is not None
     return parts.sort_values(["row", "attempt", "machine"], ignore_index=True)
 
 
@@ -261,46 +214,37 @@ def plainly(
         max_size=12,
     ),
     steps=st.dictionaries(st.integers(1, 120), st.integers(0, 3), max_size=6),
-    notice_s=st.sampled_from([0, 5, 30]),
-    mode=st.sampled_from(["kill", "checkpoint"]),
+    notice=st.tuples(st.sampled_from([0, 5, 30]), st.sampled_from(["kill", "checkpoint"])),
     checkpoints=st.sampled_from([(math.inf, 0.0, 0.0), (math.inf, 2.0, 1.0), (3.0, 0.0, 0.0), (4.0, 1.0, 2.0)]),
-    backfilling=st.sampled_from(BACKFILLINGS),
-    order=st.sampled_from(["FCFS", "SAF", "LQF", "SPF"]),
-    backfill_order=st.sampled_from([None, "FCFS", "SAF"]),
-    max_starts=st.sampled_from([None, None, 1, 2]),
+    rules=st.fixed_dictionaries(
+        {
+            "backfilling": st.sampled_from(BACKFILLINGS),
+            "order": st.sampled_from(["FCFS", "SAF", "LQF", "SPF"]),
+            "backfill_order": st.sampled_from([None, "FCFS", "SAF"]),
+            "max_starts": st.sampled_from([None, None, 1, 2]),
+        }
+    ),
 )
 @settings(max_examples=100)
 def test_the_compiled_clock_is_the_slow_simulator(
-    rows: list[tuple[int, int, int, int]],
-    steps: dict[int, int],
-    notice_s: int,
-    mode: Any,
-    checkpoints: tuple[float, float, float],
-    backfilling: Any,
-    order: str,
-    backfill_order: str | None,
-    max_starts: int | None,
+    rows: list[tuple[int, ...]], steps: dict[int, int], notice: Any, checkpoints: Any, rules: dict[str, Any]
 ) -> None:
-    if backfilling != "easy":
-        backfill_order = None
-    if backfilling == "conservative":  # with promises that are kept, which the plain simulator makes again
-        order, rows = "FCFS", [(a, b, 0, cores) for a, b, _, cores in rows]
+    notice_s, mode = notice
+    if rules["backfilling"] != "easy":
+        rules["backfill_order"] = None
+    if rules["backfilling"] == "conservative":  # with promises that are kept, which the plain simulator makes again
+        rules["order"], rows = "FCFS", [(a, b, 0, cores) for a, b, _, cores in rows]
     changes = [(0, 3), *sorted(steps.items()), (200, 3)]
     jobs = [(float(a), float(b), float(b + over), cores) for a, b, over, cores in sorted(rows)]
-    rules = {"backfilling": backfilling, "order": order, "backfill_order": backfill_order or order}
-    rules["max_starts"] = max_starts
-    expected = plainly(jobs, changes, notice_s, 3, 2, mode, checkpoints, **rules)
-    capacity = [sm.CapacityChange(at, wanted, notice_s if at else 0, mode) for at, wanted in changes]
+    plain = {**rules, "backfill_order": rules["backfill_order"] or rules["order"]}
+    expected = plainly(jobs, changes, notice_s, 3, 2, mode, checkpoints, **plain)
     schedule = sm.simulate(
-        jobs_of(jobs),
-        capacity=capacity,
+        rigid(*jobs),
+        capacity=[sm.CapacityChange(at, wanted, notice_s if at else 0, mode) for at, wanted in changes],
         cores_per_machine=2,
         checkpoints=sm.Checkpoints(*checkpoints),
-        backfilling=backfilling,
-        order=order,
-        backfill_order=backfill_order,
-        max_starts=max_starts,
         engine="compiled",
+        **rules,
     )
     found: list[list[tuple[float, float]]] = [[] for _ in jobs]
     for each in schedule.attempts.itertuples():

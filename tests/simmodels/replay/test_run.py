@@ -8,7 +8,6 @@ import simmodels as sm
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay
 from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
-from simmodels.streams import stream
 from simmodels.workload import Workload
 
 ENGINES = ["compiled", "simpy"]
@@ -57,19 +56,6 @@ def test_an_order_that_gives_no_number_is_refused_with_the_job(engine: str) -> N
         sm.simulate(jobs, order=order, engine=engine)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("order", ["RANDOM", "SEXP"])
-def test_a_log_longer_than_the_first_room_of_the_process_clock_is_scheduled_alike(engine: str, order: str) -> None:
-    generator = np.random.default_rng(3)
-    jobs = log(
-        submit_s=np.cumsum(generator.integers(0, 4, 5000)),
-        runtime_s=generator.integers(0, 9, 5000),
-        cores=generator.integers(1, 5, 5000),
-    )
-    schedule = sm.simulate(jobs, order=order, engine=engine, seed=5).validate()
-    assert np.array_equal(schedule.start_s, sm.simulate(jobs, order=order, seed=5).start_s)
-
-
 # -- the compiled engine alone ------------------------------------------------------------------------
 
 
@@ -92,11 +78,6 @@ def test_rows_are_those_of_the_log_sorted_or_not() -> None:
         assert schedule.counted[np.argsort(rows)].tolist() == [False, True, True]
 
 
-def test_ties_of_submit_go_by_input_position() -> None:
-    log = Workload([5, 4, 3, 2], [1, 0, 1, 0], [3, 3, 3, 3], [3, 3, 3, 3], [2, 2, 2, 2])
-    assert run(log).start_s.tolist() == [6, 0, 9, 3]
-
-
 def test_jobs_left_out_take_part_in_nothing() -> None:
     log = Workload([1, 9, 2, 8, 3], [0, 0, 1, 1, 2], [10, -1, 10, 3, 5], [10, 5, 4, 3, 5], [1, 1, 2, -1, 1])
     schedule = run(log, order="RANDOM", warm_jobs=1, seed=4).validate()
@@ -105,20 +86,6 @@ def test_jobs_left_out_take_part_in_nothing() -> None:
     assert schedule.counted.tolist() == [False, False, True, False, True]
     assert schedule.outcome[[1, 3]].tolist() == [UNFINISHED] * 2
     assert schedule.about["left_out"] == 2
-
-
-def test_jobs_draw_in_order_of_submission() -> None:
-    # All but the first wait for it; then they start one by one, the smallest number drawn first.
-    log = Workload(np.arange(30), np.arange(30)[::-1], np.full(30, 100), np.full(30, 100), np.full(30, 2))
-    drawn = stream(6, "order", "draw").random(30)
-    schedule = run(log, order="RANDOM", backfilling="none", seed=6)
-    by_submit = schedule.start_s[::-1]
-    assert by_submit.argsort().tolist() == [0, *(1 + drawn[1:].argsort()).tolist()]
-
-
-@pytest.mark.parametrize("warm_jobs", [0, 2, 3, 7])
-def test_warm_jobs_are_not_counted(warm_jobs: int) -> None:
-    assert run(SORTED, warm_jobs=warm_jobs).counted.sum() == max(3 - warm_jobs, 0)
 
 
 def test_it_says_how_it_was_made() -> None:

@@ -224,14 +224,12 @@ def swapped(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
     """Two attempts of a job follow each other the other way round."""
     for each in attempts(schedule, first_of_several):
         table = schedule.attempts
-        assert table is not None
         number, others = table["attempt"], table["row"] != each["row"]
         yield replace(schedule, attempts=table.assign(attempt=number.where(others, number.max() + 1 - number)))
 
 
 def left_out(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
     for each in attempts(schedule, first_of_several):
-        assert schedule.attempts is not None
         yield replace(schedule, attempts=schedule.attempts.drop(index=int(each["index"])))
 
 
@@ -239,7 +237,6 @@ def run_again(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
     """A job that was done runs once more."""
     for each in attempts(schedule, lambda table: done(table) & (table["index"] >= 0)):
         table = schedule.attempts
-        assert table is not None
         more = table.loc[[int(each["index"])]].assign(attempt=each["attempt"] + 1, start_s=1e6, end_s=1e6 + 1)
         yield replace(schedule, attempts=pd.concat([table, more], ignore_index=True))
 
@@ -263,7 +260,6 @@ def parts_changed(**by: int) -> Change:
     def change(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
         parts = schedule.parts
         for place in range(0 if parts is None else len(parts)):
-            assert parts is not None
             others = {name: parts[name].where(parts.index != place, parts[name] + more) for name, more in by.items()}
             yield replace(schedule, parts=parts.assign(**others))
 
@@ -485,7 +481,6 @@ def test_a_part_knows_of_which_attempts_only_a_cluster_of_yours_says_how_long_th
     legal: dict[str, sm.Schedule],
 ) -> None:
     own = legal["beside a law of its own"].on("own").validate()
-    assert own.attempts is not None
     with pytest.raises(sm.errors.IllegalScheduleError, match=r"\(end\): .* what was left of it takes"):
         replace(own, attempts=own.attempts.drop(columns="changed")).validate()
 

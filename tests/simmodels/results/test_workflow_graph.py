@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import simmodels as sm
 import workloads as wl
 from simmodels.errors import RequestError
+from tests.model_scripts import scheduled
 
 FORK = [(0, 1), (0, 2), (1, 3), (2, 3)]
 
@@ -93,12 +94,8 @@ def test_a_task_is_ready_when_its_job_and_the_data_of_its_predecessors_are_there
 def test_workflows_behind_a_queue_beside_rigid_jobs_have_their_own_results() -> None:
     env = sm.Environment()
     queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
-    sm.Source(env, sm.Workload([1], [0.0], [12.0], [12.0], [4]), into=queue)
     job = fork(kind="A")
-    sm.Source(env, [job], into=queue)
-    recorder = sm.Recorder(env)
-    env.run()
-    schedule = recorder.schedule().validate()
+    schedule = scheduled(queue, sm.Workload([1], [0.0], [12.0], [12.0], [4]), [job])
     drawn = schedule.graph(job)
     assert of(drawn, "start_s") == [12, 22, 42, 47]  # 4 cores: the third task waits for the second
     assert of(drawn, "wait_s") == [7, 0, 20, 0]

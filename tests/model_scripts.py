@@ -1,0 +1,45 @@
+"""Model scripts in a line: jobs from rows, and the proved schedule of what a scheduler or router did with work."""
+
+from typing import Any
+
+import numpy as np
+
+import simmodels as sm
+
+
+def rigid(*rows: tuple[float, ...]) -> sm.Workload:
+    """Jobs of (submit, runtime, cores) or (submit, runtime, estimate, cores), numbered from 1."""
+    whole = [(row[0], row[1], row[-2] if len(row) > 3 else row[1], row[-1]) for row in rows]
+    submit_s, runtime_s, estimate_s, cores = zip(*whole, strict=True)
+    return sm.Workload(range(1, len(rows) + 1), submit_s, runtime_s, estimate_s, cores)
+
+
+def queues(env: sm.Environment, *sizes: int, **options: Any) -> list[sm.QueueScheduler]:  # noqa: ANN401  as they take
+    """Queues, each on a pool of its own: c0, c1, and so on."""
+    return [sm.QueueScheduler(env, sm.Cluster(env, f"c{i}", cores=size), **options) for i, size in enumerate(sizes)]
+
+
+def recorded(env: sm.Environment, *, until: Any = None, whole: bool = False) -> sm.Schedule:  # noqa: ANN401  as `run`
+    """Run a model to its end, and return the proved schedule of all of it; `whole` counts up to the last event."""
+    recorder = sm.Recorder(env)
+    env.run(until=until)
+    return recorder.schedule(window_s=(0, max(env.now, 1)) if whole else None).validate()
+
+
+def scheduled(into: sm.Scheduler | sm.Router, *works: Any, whole: bool = False) -> sm.Schedule:  # noqa: ANN401  as `Source` takes it
+    """Submit each work into a scheduler or router, and return the proved schedule."""
+    for work in works:
+        sm.Source(into.env, work, into=into)
+    return recorded(into.env, whole=whole)
+
+
+def in_order(jobs: sm.Workload, cores: int) -> sm.Schedule:
+    """Each job as early as it fits, but not before the one ahead of it; found second by second."""
+    used, start_s, earliest = np.zeros(2000, dtype=np.int64), np.zeros(len(jobs)), 0
+    for row in np.lexsort((np.arange(len(jobs)), jobs.submit_s)):
+        at, length = max(int(jobs.submit_s[row]), earliest), int(jobs.runtime_s[row])
+        while (used[at : at + max(length, 1)] + jobs.cores[row] > cores).any():
+            at += 1
+        used[at : at + length] += jobs.cores[row]
+        start_s[row] = earliest = at
+    return sm.Schedule(jobs, cores, start_s, start_s + jobs.runtime_s)
