@@ -9,11 +9,11 @@ import numpy as np
 from experiments.inputs import count_of, not_modelled, parts_of
 from simmodels.ground.durations import as_hours
 from simmodels.ground.numbers import Floats, Ints
-from simmodels.logged import logged_wait_s
-from simmodels.metrics import describe, step_function, time_sum
-from simmodels.schedule import Schedule
+from simmodels.results.logged import logged_wait_s
+from simmodels.results.metrics import describe, step_function, time_sum
+from simmodels.results.schedule import Schedule
 from simmodels.units import HOUR
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 Agreement = Literal["close", "rough", "poor"]
 

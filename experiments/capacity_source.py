@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from experiments.option import SUPPLY, Option, flag_of
-from simmodels.capacity import CAPACITY_MODES, Capacity, Mode
+from simmodels.clusters.capacity import CAPACITY_MODES, Capacity, Mode
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.durations import seconds
 from simmodels.ground.numbers import MOST, as_integer

@@ -7,12 +7,12 @@ from typing import Any, Final, NamedTuple
 from experiments.campaigns.finding import listed
 from experiments.policy import HEURISTICS, ROUTERS
 from simmodels.engine import ENGINES
-from simmodels.metrics import IN_WORDS, STATISTICS
 from simmodels.policies.bids import bids
 from simmodels.policies.orders import orders
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.registry import BIDS, ORDERS, Registry
+from simmodels.results.metrics import IN_WORDS, STATISTICS
 from workloads.cleaning import FILTERS
 
 _SAID: Final = re.compile(r'``"(\w+)"``:? \(?([^);.]*)')

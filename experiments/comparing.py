@@ -20,10 +20,10 @@ from experiments.scenario import Scenario
 from experiments.setup import Cell, Setup, column_types
 from simmodels.errors import RequestError
 from simmodels.ground.files import replacing, write_csv
-from simmodels.logged import AS_LOGGED, as_logged, logged_wait_s
 from simmodels.policies.priority import Priority
+from simmodels.results.logged import AS_LOGGED, as_logged, logged_wait_s
 from simmodels.version import __version__
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 PROVENANCE: Final = "provenance.json"
 JOBS: Final = "jobs/"

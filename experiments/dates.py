@@ -5,7 +5,7 @@ from datetime import datetime
 
 from simmodels.ground.durations import duration
 from simmodels.units import DAY
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads.swf import ahead_of_utc_s, zone_of
 
 

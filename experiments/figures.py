@@ -32,10 +32,10 @@ from experiments.drawing import (
 )
 from experiments.gantt import gantt
 from experiments.inputs import count_of
-from simmodels import metrics
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.durations import Duration, as_seconds, duration
-from simmodels.schedule import UNFINISHED, Schedule
+from simmodels.results import metrics
+from simmodels.results.schedule import UNFINISHED, Schedule
 
 __all__ = ["distributions", "gantt", "save", "utilisation_and_queue"]
 

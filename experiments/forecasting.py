@@ -13,10 +13,10 @@ from experiments.campaigns.workers import WorkerDiedError
 from experiments.dates import instant_of
 from simmodels.errors import RequestError, StoppedError, must_be
 from simmodels.ground.numbers import Floats
+from simmodels.ground.streams import stream
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay, Snapshot
-from simmodels.streams import stream
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads.futures import Past
 
 _PART: Final = 50

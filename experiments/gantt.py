@@ -37,7 +37,7 @@ from simmodels.errors import require_known
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import Duration
 from simmodels.ground.numbers import Floats, Ints, as_integer
-from simmodels.schedule import UNFINISHED, Schedule
+from simmodels.results.schedule import UNFINISHED, Schedule
 from simmodels.units import HOUR, MINUTE
 
 Colouring = Literal["job", "user", "wait", "length"]
@@ -65,7 +65,7 @@ def gantt(
     """Return a Gantt chart of a schedule, or of several: time to the right, cores or machines upwards.
 
     There is a panel for each cluster of each schedule. An attempt is a rectangle on its cores: those of its machines,
-    if the cluster has several, else of the pool (see `simmodels.allocation.allocate`). Killed jobs are hatched;
+    if the cluster has several, else of the pool (see `simmodels.results.allocation.allocate`). Killed jobs are hatched;
     attempts that lost their work are cross-hatched in red, with a cross where they ended; jobs outside the metrics are
     pale grey, jobs of 0 s strokes, machines that are off grey. What still runs at the end runs to the chart's edge.
     Up to 80 jobs are labelled with their numbers, where there is room. More than 4,000 rectangles are drawn as pixels,

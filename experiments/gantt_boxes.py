@@ -6,10 +6,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.allocation import allocate_attempts
+from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.ground.numbers import Floats, Ints
-from simmodels.results.cluster_spec import ClusterSpec
-from simmodels.schedule import KILLED, UNFINISHED, Schedule
+from simmodels.results.allocation import allocate_attempts
+from simmodels.results.schedule import KILLED, UNFINISHED, Schedule
 
 Flags = NDArray[np.bool_]
 

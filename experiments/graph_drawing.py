@@ -29,7 +29,7 @@ from experiments.inputs import count_of
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.numbers import Floats
-from simmodels.workflow import Workflow
+from simmodels.work.workflow import Workflow
 
 if TYPE_CHECKING:
     import networkx as nx

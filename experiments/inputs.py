@@ -30,7 +30,7 @@ from simmodels.policies.orders import BUILT_IN
 from simmodels.policies.orders import order as make_order
 from simmodels.policies.polynomial import Polynomial
 from simmodels.policies.priority import Priority
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads.cleaning import clean
 from workloads.reading import read
 

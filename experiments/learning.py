@@ -13,14 +13,14 @@ from simmodels.ground.numbers import as_integer, as_number
 from simmodels.learning.pairs import draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial, require_form
 from simmodels.learning.trials import Estimator, Progress, score_jobs
-from simmodels.logged import logged_wait_s
-from simmodels.metrics import bounded_slowdown
 from simmodels.policies.polynomial import as_terms
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import Backfilling, QueueOptions
+from simmodels.results.logged import logged_wait_s
+from simmodels.results.metrics import bounded_slowdown
 from simmodels.simulate import simulate
 from simmodels.units import DAY
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 _MEASURE: Final = "mean_bounded_slowdown"
 _PANEL: Final = "How it is learned"

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from simmodels.capacity import Capacity
-from simmodels.schedule import Schedule
+from simmodels.clusters.capacity import Capacity
+from simmodels.results.schedule import Schedule
 from simmodels.simulate import simulate, simulate_on_machines
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 FIRST_FIT: Final = ("FirstFitAware", "FirstFitUnaware")
 ASAP: Final = ("TargetAsap", "PackedTargetAsap")

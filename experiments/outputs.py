@@ -13,10 +13,10 @@ import pandas as pd
 
 from experiments.inputs import reason
 from experiments.option import OUT, Option
-from simmodels.energy import Power
+from simmodels.clusters.energy import Power
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.files import ending_of, replacing, write_csv
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 from workloads.batsim_jobs import write_batsim_jobs
 from workloads.files import COMPRESSIONS
 from workloads.swf import write_swf

@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 from experiments.inputs import named_priority
 from experiments.on_machines import QUEUES, heuristic_of
 from simmodels.errors import RequestError, require_known
-from simmodels.logged import AS_LOGGED
 from simmodels.policies.priority import Priority
+from simmodels.results.logged import AS_LOGGED
 
 Kind = Literal["order", "heuristic", "bid", "router"]
 

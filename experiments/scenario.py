@@ -14,15 +14,15 @@ from experiments.inputs import WorkloadFile, count_of, notes_of
 from experiments.on_machines import TARGETED
 from experiments.option import SHARED, SUPPLY, WHERE, Group, Option
 from experiments.workflow_inputs import WorkflowFolder, parse_clusters
-from simmodels.capacity import Capacity
+from simmodels.clusters.capacity import Capacity
+from simmodels.clusters.checkpoints import Checkpoints
+from simmodels.clusters.site import Site
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import as_integer
-from simmodels.policies.checkpoints import Checkpoints
-from simmodels.schedule import ClusterSpec
-from simmodels.site import Site
-from simmodels.streams import entropy
+from simmodels.ground.streams import entropy
+from simmodels.results.schedule import ClusterSpec
 from simmodels.units import WEEK
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 NO_LENGTH: Final = "left out: they ran for no time"
 _DEFAULT: Final = ClusterSpec("cluster-1", 64, None)

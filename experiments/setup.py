@@ -13,6 +13,7 @@ from experiments.on_machines import TARGETED
 from experiments.option import POLICY, RUN, Models, Option, Seed, Tau, flag_of
 from experiments.policy import HEURISTICS, ROUTERS, Kind, Policy, policy_of
 from experiments.scenario import Scenario
+from simmodels.clusters.site import Site
 from simmodels.engine import Engine, require_engine
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, must_be
 from simmodels.ground.durations import as_seconds
@@ -23,10 +24,9 @@ from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.rows import require_columns
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 from simmodels.simulate import policies_of, simulate
-from simmodels.site import Site
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 PANELS: Final[Mapping[type[Options], str]] = {
     QueueOptions: "Options of a queue",

@@ -11,8 +11,8 @@ from rich.text import Text
 from experiments.campaigns.hours import is_duration
 from experiments.setup import Cell
 from simmodels.ground.cards import number
-from simmodels.logged import AS_LOGGED
-from simmodels.metrics import STATISTICS
+from simmodels.results.logged import AS_LOGGED
+from simmodels.results.metrics import STATISTICS
 from simmodels.units import HOUR
 
 _JOB_METRICS: Final = {

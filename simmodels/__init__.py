@@ -3,7 +3,7 @@
 >>> import simmodels as sm
 """
 
-from simmodels.facade import open_facade
+from simmodels.ground.facade import open_facade
 
 _COMMANDS = ("advise", "compare", "forecast", "learn", "report", "reproduce")
 

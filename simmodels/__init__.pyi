@@ -1,6 +1,7 @@
-from simmodels.capacity import Capacity, CapacityChange
-from simmodels.curve import FOREVER, ValueCurve
-from simmodels.energy import Power, Signal
+from simmodels.clusters.capacity import Capacity, CapacityChange
+from simmodels.clusters.checkpoints import Checkpoints, young_daly_s
+from simmodels.clusters.energy import Power, Signal
+from simmodels.clusters.site import Site
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auctioneer import Auctioneer
 from simmodels.entities.base_scheduler import Placement, Scheduler
@@ -32,24 +33,23 @@ from simmodels.errors import (
 from simmodels.learning.pairs import Pair, draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial
 from simmodels.learning.trials import run_trials, score_jobs
-from simmodels.logged import as_logged
 from simmodels.policies.bids import TEN_BIDS, Bid, bid, bids
-from simmodels.policies.checkpoints import Checkpoints, young_daly_s
 from simmodels.policies.order import Order
 from simmodels.policies.orders import TWELVE_ORDERS, order, orders
 from simmodels.policies.polynomial import Polynomial
 from simmodels.policies.selection import EXP3, UCB1, EpsilonGreedy, FullFeedback, RandomOrder, Strategy
-from simmodels.schedule import ClusterSpec, Schedule, Terms
-from simmodels.schedule import Schedule as CapacitySchedule  # one class, under its earlier names too
-from simmodels.schedule import Schedule as WorkflowSchedule
+from simmodels.results.logged import as_logged
+from simmodels.results.schedule import ClusterSpec, Schedule, Terms
+from simmodels.results.schedule import Schedule as CapacitySchedule  # one class, under its earlier names too
+from simmodels.results.schedule import Schedule as WorkflowSchedule
+from simmodels.results.static_scheduling import plan
 from simmodels.simulate import simulate, simulate_on_machines, simulate_workflows
-from simmodels.site import Site
-from simmodels.static_scheduling import plan
 from simmodels.tuning import Tuner, replay_tuned
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 from simmodels.version import __version__
-from simmodels.workflow import Task, Workflow
-from simmodels.workload import Job, Workload
+from simmodels.work.curve import FOREVER, ValueCurve
+from simmodels.work.workflow import Task, Workflow
+from simmodels.work.workload import Job, Workload
 
 __all__ = [
     "DAY",

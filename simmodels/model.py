@@ -7,14 +7,14 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from simmodels.clusters.site import Site
 from simmodels.errors import RequestError
 from simmodels.ground.durations import as_window
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.placement_options import PlacementOptions, require_lengths
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.site import Site
-from simmodels.window import windowed
-from simmodels.workload import Workload
+from simmodels.work.window import windowed
+from simmodels.work.workload import Workload
 
 SchedulerOptions = QueueOptions | PlacementOptions | AuctionOptions
 RouterName = Literal["RoundRobin", "LeastLoaded", "EarliestStart"]

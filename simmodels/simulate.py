@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 import pandas as pd
 
-from simmodels.capacity import Capacity, CapacityChange
+from simmodels.clusters.capacity import Capacity, CapacityChange
+from simmodels.clusters.checkpoints import Checkpoints
+from simmodels.clusters.cluster_spec import ClusterSpec
+from simmodels.clusters.site import Removes, Site
 from simmodels.engine import Engine, require_engine
 from simmodels.entities.building import run_processes
 from simmodels.errors import RequestError, must_be, require_known
@@ -14,16 +17,13 @@ from simmodels.ground.arguments import as_tuple, by_name
 from simmodels.ground.durations import Duration
 from simmodels.model import Model, RouterName, SchedulerOptions
 from simmodels.policies.auction_options import TRAVEL, AuctionOptions
-from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.options import takes_options
 from simmodels.policies.placement_options import Heuristic, PlacementOptions
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.compiled_run import run_compiled
-from simmodels.results.cluster_spec import ClusterSpec
-from simmodels.schedule import Schedule
-from simmodels.site import Removes, Site
-from simmodels.workload import Workload, WorkloadLike
+from simmodels.results.schedule import Schedule
+from simmodels.work.workload import Workload, WorkloadLike
 
 if TYPE_CHECKING:
     from simmodels.policies.option_types import SimulateOnMachinesOptions, SimulateOptions, SimulateWorkflowsOptions

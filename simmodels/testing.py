@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 _Row = tuple[int, int, int, int, int]
 

@@ -27,9 +27,9 @@ from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.selection import Strategy
 from simmodels.policies.tuning_run import TuningRun, as_period
 from simmodels.replay.run import Replay
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 from simmodels.units import DAY
-from simmodels.workload import Job, Workload, WorkloadLike
+from simmodels.work.workload import Job, Workload, WorkloadLike
 
 Columns = tuple[Floats, Floats, Floats, NDArray[np.int64]]
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 Formula = Callable[..., float]
 

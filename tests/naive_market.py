@@ -3,8 +3,8 @@
 Its rules may change at given instants, and machines of its clusters may be off in given spans: what runs there is lost.
 
 It keeps Python lists, computes every bid at every instant, and shares no code with `simmodels.passes`,
-`simmodels.replay`, `simmodels.entities`, `simmodels.graph` or `simmodels.curve`. It is slow; use it for a few dozen
-tasks.
+`simmodels.replay`, `simmodels.entities`, `simmodels.work.graph` or `simmodels.work.curve`. It is slow; use it for a
+few dozen tasks.
 """
 
 import math
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from simmodels.workflow import Workflow
+from simmodels.work.workflow import Workflow
 
 INF = math.inf
 Points = tuple[tuple[float, float], ...]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import simmodels as sm
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 
 HEURISTICS = ("FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap")
 OF_TARGETS = {

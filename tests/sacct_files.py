@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from tests.work import written
 from workloads import read_sacct
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from simmodels.learning.pairs import Pair
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 
 def slow_trial(pair: Pair, order: Sequence[int], *, delay_s: float = 0.0, tau_s: float = 10.0) -> float:

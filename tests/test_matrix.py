@@ -9,7 +9,7 @@ import pytest
 
 import simmodels as sm
 from experiments.viewer.trace import write_trace
-from simmodels.capacity import Mode
+from simmodels.clusters.capacity import Mode
 from simmodels.policies.queue_options import Backfilling
 from tests.experiments.viewer.test_trace import assert_attempts, read_binary
 from tests.own_schedulers import ShortestThatFits

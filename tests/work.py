@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from simmodels.errors import FileFormatError
-from simmodels.workload import COLUMNS, Workload
+from simmodels.work.workload import COLUMNS, Workload
 
 Found = TypeVar("Found")
 

@@ -9,14 +9,14 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.curve import ValueCurve
 from simmodels.errors import FileFormatError, RequestError, brief, must_be
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.files import as_path
 from simmodels.ground.numbers import as_flag, as_integer
-from simmodels.streams import stream
+from simmodels.ground.streams import stream
 from simmodels.units import SECOND
-from simmodels.workflow import Workflow
+from simmodels.work.curve import ValueCurve
+from simmodels.work.workflow import Workflow
 from workloads.dax import read_dax
 from workloads.files import COMPRESSIONS
 from workloads.submissions import WeekClock, as_workflows, exact, load_seconds

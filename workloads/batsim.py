@@ -17,8 +17,8 @@ import numpy as np
 from simmodels.errors import FileFormatError, must_be
 from simmodels.ground.files import as_path
 from simmodels.ground.numbers import MOST, as_number
-from simmodels.limits import estimates
-from simmodels.workload import Workload
+from simmodels.work.limits import estimates
+from simmodels.work.workload import Workload
 from workloads.files import read_json, stem
 
 _TYPES: Final = ("delay", "parallel_homogeneous")

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simmodels.allocation import allocate
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.files import write_csv
-from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
+from simmodels.results.allocation import allocate
+from simmodels.results.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 
 COLUMNS: Final = (
     "job_id",
@@ -53,7 +53,7 @@ def batsim_jobs(schedule: Schedule) -> pd.DataFrame:
     Parameters
     ----------
     schedule
-        A legal schedule; its cores are given by `simmodels.allocation.allocate`.
+        A legal schedule; its cores are given by `simmodels.results.allocation.allocate`.
 
     Returns
     -------

@@ -16,7 +16,7 @@ import numpy as np
 
 from simmodels.errors import FileFormatError, must_be
 from simmodels.ground.files import as_path
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads.files import read_start, read_whole, stem
 
 _LINE: Final = re.compile(rb"\s*([0-9]{1,15})\s+([0-9]{1,15})\s+([0-9]{1,15})\s+([0-9]{1,9})\s+(release|running)\s*")

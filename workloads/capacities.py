@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simmodels.capacity import Capacity, Law, Mode, require_moves, walk_moves
+from simmodels.clusters.capacity import Capacity, Law, Mode, require_moves, walk_moves
 from simmodels.errors import FileFormatError, RequestError, must_be, require_known
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.files import as_path
 from simmodels.ground.numbers import MOST, as_integer, as_number
-from simmodels.streams import stream
+from simmodels.ground.streams import stream
 from workloads.files import read_whole
 
 _NUMBER: Final = re.compile(
@@ -57,7 +57,7 @@ def capacity_walk(
     until_s, begin_s
         No change is made at or after the one; it begins at the other.
     law
-        See `simmodels.capacity.next_machines`.
+        See `simmodels.clusters.capacity.next_machines`.
     notice_s, mode
         See `simmodels.CapacityChange`.
     seed

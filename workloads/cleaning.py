@@ -25,7 +25,7 @@ from simmodels.ground.arguments import as_tuple
 from simmodels.ground.instants import too_far
 from simmodels.ground.numbers import as_integer
 from simmodels.units import WEEK
-from simmodels.workload import Workload, WorkloadLike
+from simmodels.work.workload import Workload, WorkloadLike
 
 Rows = NDArray[np.bool_]
 _HARDLY: Final = 0.05

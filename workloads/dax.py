@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Final, NoReturn
 from xml.parsers import expat
 
-from simmodels.curve import ValueCurve
 from simmodels.errors import FileFormatError, must_be
 from simmodels.ground.files import as_path
 from simmodels.units import SECOND
-from simmodels.workflow import Workflow
+from simmodels.work.curve import ValueCurve
+from simmodels.work.workflow import Workflow
 from workloads.files import read_whole, stem
 from workloads.workflow_builder import Choice, DescribedTask, ImportOptions, numbered, workflow_of
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.units import WEEK
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 _LAST: Final = 200
 """Of each group of a user the last jobs that began; habits change."""

@@ -13,7 +13,7 @@ import numpy as np
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import MOST, as_integer, as_number, is_whole
-from simmodels.streams import stream
+from simmodels.ground.streams import stream
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import as_flag, as_integer, as_number
-from simmodels.streams import stream
+from simmodels.ground.streams import stream
 from simmodels.units import DAY
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads.submissions import as_load
 
 SLOTS: Final = 48

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.numbers import as_integer, as_number, is_number
-from simmodels.streams import stream
+from simmodels.ground.streams import stream
 from simmodels.units import WEEK
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 Family = Literal["Uniform", "LogScale", "LogScaleU", "3types"]
 RISKY_FAMILIES: Final[tuple[str, ...]] = get_args(Family)

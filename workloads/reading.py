@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.ground.files import as_path
-from simmodels.limits import NO_LIMIT, REQUESTED
-from simmodels.workload import Workload
+from simmodels.work.limits import NO_LIMIT, REQUESTED
+from simmodels.work.workload import Workload
 from workloads.arrivals import read_workflows
 from workloads.batsim import read_batsim
 from workloads.borg import is_borg_slice, read_borg_slice

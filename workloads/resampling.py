@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.numbers import as_integer, ranges
-from simmodels.limits import REQUESTED
-from simmodels.streams import stream
+from simmodels.ground.streams import stream
 from simmodels.units import DAY, WEEK
-from simmodels.workload import Workload, WorkloadLike
+from simmodels.work.limits import REQUESTED
+from simmodels.work.workload import Workload, WorkloadLike
 from workloads.swf import ahead_of_utc_s
 
 How = Literal["drawn", "permuted"]

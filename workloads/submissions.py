@@ -20,7 +20,7 @@ from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.units import MINUTE, WEEK
-from simmodels.workflow import Workflow
+from simmodels.work.workflow import Workflow
 
 _HOURS: Final = (
     *(210, 233, 189, 232, 289, 332, 524, 946, 1442, 1759, 1794, 1674),

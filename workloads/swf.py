@@ -23,9 +23,9 @@ from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.files import as_path
 from simmodels.ground.numbers import MOST
-from simmodels.limits import estimates
-from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
-from simmodels.workload import Workload
+from simmodels.results.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
+from simmodels.work.limits import estimates
+from simmodels.work.workload import Workload
 from workloads.files import read_whole, stem, write_whole
 from workloads.swf_lines import FIELDS, UNKNOWN, Column, parse_lines
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import as_number, is_number
-from simmodels.limits import REQUESTED
-from simmodels.streams import stream
+from simmodels.ground.streams import stream
 from simmodels.units import HOUR, MINUTE
-from simmodels.workload import Workload, WorkloadLike
+from simmodels.work.limits import REQUESTED
+from simmodels.work.workload import Workload, WorkloadLike
 
 POPULAR: Final = 20
 """How many values make the head of the distribution, which most jobs use."""

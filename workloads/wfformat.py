@@ -17,13 +17,13 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Final
 
-from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import FileFormatError, RequestError, brief, must_be
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.files import as_path
 from simmodels.units import SECOND
-from simmodels.workflow import Workflow
+from simmodels.work.curve import FOREVER, ValueCurve
+from simmodels.work.workflow import Workflow
 from workloads.files import read_json, stem, write_whole
 from workloads.workflow_builder import Choice, DescribedTask, ImportOptions, fits, numbered, workflow_of
 

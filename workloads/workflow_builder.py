@@ -8,11 +8,11 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError, must_be
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import MOST
-from simmodels.workflow import Workflow
+from simmodels.work.curve import FOREVER, ValueCurve
+from simmodels.work.workflow import Workflow
 from workloads.submissions import exact
 
 Chosen = TypeVar("Chosen", str, int)

@@ -15,12 +15,12 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from simmodels.curve import ValueCurve
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.numbers import MOST, Floats, Ints, as_integer, as_number, is_number, is_whole
-from simmodels.streams import stream
+from simmodels.ground.streams import stream
 from simmodels.units import MINUTE
-from simmodels.workflow import Workflow
+from simmodels.work.curve import ValueCurve
+from simmodels.work.workflow import Workflow
 from workloads.submissions import WEEK_WEIGHTS, WeekClock, load_seconds
 from workloads.workflow_mix_draws import cut_volumes, draw_graphs
 

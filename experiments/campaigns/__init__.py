@@ -3,6 +3,6 @@
 This is the facade: the names a study needs.
 """
 
-from simmodels.facade import open_facade
+from simmodels.ground.facade import open_facade
 
 open_facade(__name__)

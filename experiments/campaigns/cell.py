@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from simmodels.errors import require_known
-from simmodels.streams import entropy, stream
+from simmodels.ground.streams import entropy, stream
 
 Value = str | int | float | bool | None
 Row = Mapping[str, Any]

@@ -10,7 +10,7 @@ from experiments.campaigns.finding import find_study, reference
 from experiments.campaigns.fingerprint import cell_key, code_digest, digest, pickled_inputs
 from experiments.campaigns.study import MOST_CELLS, Study, asked, factor_values, used_inputs
 from simmodels.errors import RequestError, must_be
-from simmodels.streams import entropy
+from simmodels.ground.streams import entropy
 
 
 @dataclass(frozen=True, slots=True)

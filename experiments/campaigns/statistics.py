@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from experiments.campaigns.cell import REPLICATION
 from simmodels.errors import RequestError, must_be, require_known
-from simmodels.streams import stream
+from simmodels.ground.streams import stream
 
 Statistic = Literal["mean", "median"]
 

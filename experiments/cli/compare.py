@@ -29,7 +29,7 @@ from experiments.scenario import Scenario, ScenarioRequest
 from experiments.setup import Cell, Setup
 from experiments.tables import comparison_table
 from simmodels.errors import RequestError
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads.lublin import lublin
 from workloads.swf import write_swf
 from workloads.tsafrir import tsafrir_estimates

@@ -19,7 +19,7 @@ from simmodels.ground.durations import seconds, span
 from simmodels.ground.numbers import as_integer
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.units import HOUR
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads.swf import zone_of
 
 _PANEL: Final = "What is asked"

@@ -21,8 +21,8 @@ from simmodels.ground.cards import number
 from simmodels.ground.files import ending_of
 from simmodels.ground.toml_json import SUFFIXES
 from simmodels.learning.regression import Fit
-from simmodels.logged import AS_LOGGED
-from simmodels.workload import Workload
+from simmodels.results.logged import AS_LOGGED
+from simmodels.work.workload import Workload
 
 AGAINST: Final = ("FCFS", "SAF", "F2")
 """What the order that is learned is compared with."""

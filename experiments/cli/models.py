@@ -9,16 +9,16 @@ from experiments.cli.options import Derived, derived_of, plain_type, plainly, sh
 from experiments.cli.output import print_warning
 from experiments.inputs import named_priority, parts
 from experiments.option import POLICY, Models, Option, flag_of
+from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import duration, seconds
 from simmodels.policies.auction_options import AuctionOptions
-from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.options import Options
 from simmodels.policies.placement_options import PlacementOptions
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.units import HOUR
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 _CHOSEN_BY: Final[Mapping[type[Options], str]] = {PlacementOptions: "--heuristic", AuctionOptions: "--bid"}
 _NAMES: Final = {each.name for kind in (QueueOptions, PlacementOptions, AuctionOptions) for each in fields(kind)}

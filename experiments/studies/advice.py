@@ -43,13 +43,13 @@ from experiments.studies.advice_verdict import Option, choices, judge
 from experiments.studies.multifactor import Multifactor
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.durations import as_hours
-from simmodels.logged import AS_LOGGED, as_logged, logged_wait_s
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.schedule import Schedule
+from simmodels.results.logged import AS_LOGGED, as_logged, logged_wait_s
+from simmodels.results.schedule import Schedule
 from simmodels.tuning import replay_tuned
 from simmodels.units import HOUR, MINUTE, WEEK
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads.resampling import resample, whole_weeks
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from experiments.studies.advice_policies import BACKFILLINGS
 from experiments.studies.advice_verdict import GAIN, LITTLE, SHORT_H, Option, Verdict
 from simmodels.ground.durations import as_hours
 from simmodels.ground.numbers import Floats
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 from simmodels.units import HOUR, MINUTE
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 _COLUMNS: Final = 78
 """What a terminal of 80 columns has for a line, beside the dash that goes before it."""

@@ -7,10 +7,10 @@ from experiments.studies.multifactor import BY_IN_WORDS, By, Multifactor, made_u
 from simmodels.policies.orders import TWELVE_ORDERS, find_order
 from simmodels.policies.queue_options import Backfilling
 from simmodels.policies.selection import EpsilonGreedy, FullFeedback, Strategy
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 from simmodels.simulate import simulate
 from simmodels.units import DAY, HOUR, WEEK
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 BACKFILLINGS: Final[Mapping[str, Backfilling]] = {
     "FCFS without backfilling": "none",

@@ -16,10 +16,10 @@ from experiments.studies.advice_answer import Doubt, Worse
 from experiments.studies.advice_policies import FIXED
 from experiments.studies.advice_verdict import GAIN, Option, Verdict
 from simmodels.ground.durations import as_hours
-from simmodels.logged import AS_LOGGED
 from simmodels.policies.orders import TWELVE_ORDERS
+from simmodels.results.logged import AS_LOGGED
 from simmodels.units import HOUR, WEEK
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 LOG: Final = "the log"
 RESAMPLE: Final = "a resample"

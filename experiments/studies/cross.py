@@ -24,8 +24,8 @@ from experiments.studies.cross_settings import (
     require_settings,
 )
 from experiments.studies.cross_work import Work, work_of
-from simmodels.capacity import Capacity
-from simmodels.schedule import Schedule
+from simmodels.clusters.capacity import Capacity
+from simmodels.results.schedule import Schedule
 from simmodels.units import DAY
 from workloads.capacities import read_series
 

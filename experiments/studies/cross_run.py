@@ -20,7 +20,8 @@ from experiments.studies.cross_settings import (
     period_of,
 )
 from experiments.studies.cross_work import Work
-from simmodels.capacity import Capacity
+from simmodels.clusters.capacity import Capacity
+from simmodels.clusters.site import Site
 from simmodels.engine import Engine
 from simmodels.entities.capacity_process import TraceCapacity
 from simmodels.entities.cluster import Cluster
@@ -30,16 +31,15 @@ from simmodels.entities.placer import FirstFit
 from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.source import Source
-from simmodels.metrics import core_seconds, time_sum
+from simmodels.ground.streams import entropy, stream
 from simmodels.policies.bids import Bid
 from simmodels.policies.selection import EpsilonGreedy, FullFeedback, Strategy
-from simmodels.schedule import Schedule
+from simmodels.results.metrics import core_seconds, time_sum
+from simmodels.results.schedule import Schedule
 from simmodels.simulate import simulate
-from simmodels.site import Site
-from simmodels.streams import entropy, stream
 from simmodels.tuning import Tuner
 from simmodels.units import HOUR
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads.capacities import capacity_from, capacity_walk
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ import numpy as np
 from experiments.inputs import WorkloadFile
 from experiments.learning import LearningSettings
 from experiments.studies.cross_settings import Platform
-from simmodels.curve import FOREVER
 from simmodels.errors import RequestError
+from simmodels.ground.streams import entropy
 from simmodels.policies.polynomial import Polynomial
-from simmodels.streams import entropy
 from simmodels.units import DAY
-from simmodels.workflow import Workflow
-from simmodels.workload import Workload
+from simmodels.work.curve import FOREVER
+from simmodels.work.workflow import Workflow
+from simmodels.work.workload import Workload
 from workloads.arrivals import arrivals, read_workflows
 from workloads.lublin import lublin
 from workloads.perotin import variable_capacity_jobs

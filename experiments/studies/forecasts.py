@@ -19,7 +19,7 @@ from simmodels.errors import RequestError
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.simulate import simulate
 from simmodels.units import HOUR
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,10 +16,10 @@ import numpy as np
 from simmodels.errors import printable
 from simmodels.ground.numbers import Floats
 from simmodels.policies.order import Order
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 from simmodels.simulate import simulate
 from simmodels.units import DAY, HOUR, MINUTE
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 By = Literal["cores", "cores per minute", "limit classes", "area classes"]
 

@@ -56,12 +56,12 @@ from experiments.studies.regression_settings import (
 )
 from experiments.studies.windows import windows
 from simmodels.errors import RequestError, must_be
+from simmodels.ground.streams import entropy
 from simmodels.learning.pairs import draw_pairs
 from simmodels.policies.priority import Priority
 from simmodels.simulate import simulate
-from simmodels.streams import entropy
 from simmodels.units import DAY
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads.lublin import lublin
 from workloads.tsafrir import tsafrir_estimates
 

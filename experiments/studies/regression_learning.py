@@ -12,7 +12,7 @@ from experiments.studies.regression_settings import GENERATED, GIVEN
 from simmodels.learning.pairs import Pair, draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial
 from simmodels.learning.trials import Estimator, Shuffle, score_jobs
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 _HOW: Final[Mapping[str, tuple[Estimator, Shuffle]]] = {
     "swap-any": ("published", "swap-any"),

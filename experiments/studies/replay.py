@@ -19,7 +19,7 @@ from simmodels.ground.toml_json import SUFFIXES
 from simmodels.policies.queue_options import Backfilling
 from simmodels.simulate import simulate
 from simmodels.units import DAY, HOUR
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads.lublin import lublin
 from workloads.tsafrir import tsafrir_estimates
 

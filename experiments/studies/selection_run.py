@@ -25,6 +25,7 @@ from simmodels.entities.recorder import Recorder
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import as_number
+from simmodels.ground.streams import stream
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.selection import (
@@ -36,12 +37,11 @@ from simmodels.policies.selection import (
     RandomOrder,
     Strategy,
 )
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 from simmodels.simulate import simulate
-from simmodels.streams import stream
 from simmodels.tuning import Feedback, Tuner, replay_tuned
 from simmodels.units import DAY, HOUR, WEEK
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads.lublin import lublin
 from workloads.resampling import resample
 from workloads.tsafrir import tsafrir_estimates

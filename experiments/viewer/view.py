@@ -18,7 +18,7 @@ from experiments.viewer.packing import Packed
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.files import ending_of, replacing
 from simmodels.ground.numbers import Floats, Ints
-from simmodels.schedule import OUTCOMES, Schedule
+from simmodels.results.schedule import OUTCOMES, Schedule
 from simmodels.units import HOUR
 from simmodels.version import __version__
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from simpy.events import URGENT, Event
 from simpy.events import Process as SimPyProcess
 
+from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.entities.environment import Environment
-from simmodels.policies.checkpoints import Checkpoints
-from simmodels.workload import Job
+from simmodels.work.workload import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from simpy.events import Event
 
-from simmodels.auction_results import schedule_of, workflow_outcomes
+from simmodels.clusters.checkpoints import checkpoint_numbers
+from simmodels.clusters.cluster_spec import Terms
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
@@ -32,15 +33,14 @@ from simmodels.policies.auction_options import (
     raise_refused_bid,
     rules_of,
 )
-from simmodels.policies.checkpoints import checkpoint_numbers
 from simmodels.policies.options import takes_options
 from simmodels.policies.priority import Priority
 from simmodels.results.attempts import COMPLETED, FINISHED, KILLED, RULE_COLUMNS, UNFINISHED, numbered
-from simmodels.results.cluster_spec import Terms
-from simmodels.schedule import Schedule
+from simmodels.results.auction_results import schedule_of, workflow_outcomes
+from simmodels.results.schedule import Schedule
 from simmodels.structures.structure import address_of
-from simmodels.workflow import Workflow
-from simmodels.workload import Job, Workload
+from simmodels.work.workflow import Workflow
+from simmodels.work.workload import Job, Workload
 
 if TYPE_CHECKING:
     from simmodels.policies.option_types import AuctioneerOptions

@@ -18,7 +18,7 @@ from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError, must_be
 from simmodels.passes.prediction import predicted_start
 from simmodels.passes.under_notice import predicted_under_notice
-from simmodels.workload import Job
+from simmodels.work.workload import Job
 
 
 @dataclass(frozen=True, slots=True)

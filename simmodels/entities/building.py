@@ -2,6 +2,7 @@
 
 import math
 
+from simmodels.clusters.site import Site
 from simmodels.entities.auctioneer import Auctioneer
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.capacity_process import TraceCapacity
@@ -17,8 +18,7 @@ from simmodels.entities.source import Source
 from simmodels.model import Model, SchedulerOptions
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.placement_options import PlacementOptions
-from simmodels.schedule import Schedule
-from simmodels.site import Site
+from simmodels.results.schedule import Schedule
 
 _PLACERS: dict[str, type[Placer]] = {
     each.heuristic: each for each in (FirstFit, TargetStretch, TargetAsap, PackedTargetAsap)

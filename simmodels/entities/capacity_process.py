@@ -7,7 +7,17 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from simmodels.capacity import Capacity, CapacityChange, Law, Mode, can_move, next_machines, require_moves, walk_moves
+from simmodels.clusters.capacity import (
+    Capacity,
+    CapacityChange,
+    Law,
+    Mode,
+    can_move,
+    next_machines,
+    require_moves,
+    walk_moves,
+)
+from simmodels.clusters.site import Removes
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Leaves, Machine
@@ -15,9 +25,8 @@ from simmodels.entities.outages import require_machines
 from simmodels.errors import require_known
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer
+from simmodels.ground.streams import stream
 from simmodels.passes import switching
-from simmodels.site import Removes
-from simmodels.streams import stream
 
 _MODES: dict[str, int] = switching.MODES
 _LEAVES: dict[int, Leaves | None] = {

@@ -13,6 +13,8 @@ from typing import Final, Protocol
 from simpy.events import Event, Timeout
 from simpy.exceptions import Interrupt
 
+from simmodels.clusters.checkpoints import Checkpoints, checkpoint_numbers
+from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.entities.attempt import Attempt, Left, Outcome
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.events import Ended, Lost, Powered, Started
@@ -24,9 +26,7 @@ from simmodels.ground.arguments import as_instance, by_name
 from simmodels.ground.cards import card, tiles
 from simmodels.ground.durations import duration
 from simmodels.ground.numbers import as_integer, as_number
-from simmodels.policies.checkpoints import Checkpoints, checkpoint_numbers
-from simmodels.results.cluster_spec import ClusterSpec
-from simmodels.workload import Job
+from simmodels.work.workload import Job
 
 _SHOWN: Final = 240  # as many machines a notebook shows
 

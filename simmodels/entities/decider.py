@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from simpy.events import PENDING, Event
 
+from simmodels.clusters.cluster_spec import Terms
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, Environment, Process
@@ -15,9 +16,8 @@ from simmodels.entities.machine import Machine
 from simmodels.errors import ImpossibleJobError, RequestError, must_be
 from simmodels.ground.durations import Duration
 from simmodels.results.attempts import FINISHED
-from simmodels.results.cluster_spec import Terms
-from simmodels.workflow import Workflow
-from simmodels.workload import Job, Workload
+from simmodels.work.workflow import Workflow
+from simmodels.work.workload import Job, Workload
 
 
 class Hears(Protocol):

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from simpy.events import Event
 
+from simmodels.clusters.cluster_spec import Terms
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
@@ -21,9 +22,8 @@ from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import Duration
 from simmodels.policies.auction_options import AuctionOptions, Kinds, Network, WorkflowColumns
 from simmodels.results.attempts import FINISHED, OPEN
-from simmodels.results.cluster_spec import Terms
-from simmodels.workflow import Workflow
-from simmodels.workload import Job, Workload
+from simmodels.work.workflow import Workflow
+from simmodels.work.workload import Job, Workload
 
 
 @dataclass(slots=True, eq=False)

@@ -12,7 +12,7 @@ from simmodels.entities.environment import END, Environment
 from simmodels.entities.source import Source
 from simmodels.errors import StoppedError
 from simmodels.ground.arguments import as_instance
-from simmodels.workload import Job
+from simmodels.work.workload import Job
 
 
 def all_done(env: Environment) -> Event:

@@ -11,8 +11,8 @@ import numpy as np
 import simpy
 from simpy.events import NORMAL, Event, EventPriority, Timeout
 
-from simmodels import streams
 from simmodels.errors import RequestError, StoppedError
+from simmodels.ground import streams
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_seed
 

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.machine import Machine
-from simmodels.workflow import Workflow
-from simmodels.workload import Job
+from simmodels.work.workflow import Workflow
+from simmodels.work.workload import Job
 
 Reason = Literal["fits", "ends in time", "extra cores", "delays no reservation"]
 

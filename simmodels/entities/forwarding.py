@@ -15,8 +15,8 @@ from simmodels.ground.durations import Duration, as_seconds
 from simmodels.passes import auction_events
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.structures.auction_state import AuctionState
-from simmodels.vocabulary import OF_A_PLACE
-from simmodels.workload import Job
+from simmodels.work.vocabulary import OF_A_PLACE
+from simmodels.work.workload import Job
 
 _ENDLESS = 2**50  # cores that a place seems to have: its queue takes everything
 Offer = tuple[float, float, int]

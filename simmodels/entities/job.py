@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from simmodels.workflow import Workflow
-from simmodels.workload import Job
+from simmodels.work.workflow import Workflow
+from simmodels.work.workload import Job
 
 
 @dataclass(frozen=True, slots=True, init=False)

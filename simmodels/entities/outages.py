@@ -4,14 +4,14 @@ import math
 from collections.abc import Iterable
 from typing import Final, get_args
 
-from simmodels.capacity import Mode
+from simmodels.clusters.capacity import Mode
 from simmodels.entities.cluster import Cluster, as_cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer, as_number
-from simmodels.streams import stream
+from simmodels.ground.streams import stream
 from simmodels.units import DAY
 
 _LEAST_SHAPE: Final = 0.05

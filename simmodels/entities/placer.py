@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 import numpy as np
 from simpy.events import PENDING, Event
 
+from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.capacity_process import CapacityProcess
@@ -16,15 +17,14 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.outages import require_machines
 from simmodels.errors import ImpossibleJobError, RequestError, must_be
 from simmodels.ground.numbers import Floats
+from simmodels.ground.streams import stream
 from simmodels.passes import placement_events
-from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.options import Taker, takes_options
 from simmodels.policies.placement_options import Heuristic, PlacementOptions, has_option, require_lengths
 from simmodels.policies.queue_options import raise_refused
 from simmodels.policies.rows import Rows, require_columns, row_of
-from simmodels.streams import stream
 from simmodels.structures.placement_state import grow, job_columns, refused, set_known, usage_summary
-from simmodels.workload import Job, Workload
+from simmodels.work.workload import Job, Workload
 
 if TYPE_CHECKING:
     from simmodels.policies.option_types import (

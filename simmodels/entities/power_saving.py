@@ -11,7 +11,7 @@ from simmodels.entities.outages import require_machines
 from simmodels.entities.router import Router
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer
-from simmodels.workload import Job
+from simmodels.work.workload import Job
 
 
 class SleepWhenIdle:

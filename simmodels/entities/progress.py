@@ -1,10 +1,10 @@
 """Progress: what is left of jobs that were interrupted, or ran before the simulation began; one for all clusters."""
 
+from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.entities.attempt import Attempt, Left, Outcome
 from simmodels.entities.job import TaskRun
 from simmodels.passes.checkpointing import done_after, saved_after, takes
-from simmodels.policies.checkpoints import Checkpoints
-from simmodels.workload import Job
+from simmodels.work.workload import Job
 
 
 class Progress(dict[object, tuple[Job, float, Left]]):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 import numpy as np
 from simpy.events import Event
 
+from simmodels.clusters.cluster_spec import Terms
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
@@ -15,18 +16,17 @@ from simmodels.entities.events import Backfilled, Reason, Reserved, Submitted
 from simmodels.entities.going import Going
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError
+from simmodels.ground.streams import stream
 from simmodels.passes import queue_events as queue
 from simmodels.passes.under_notice import instant_under_notice
 from simmodels.policies.options import takes_options
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import Backfilling, QueueOptions, raise_refused
 from simmodels.policies.rows import Rows, require_columns, row_of
-from simmodels.results.cluster_spec import Terms
-from simmodels.streams import stream
 from simmodels.structures import queue_state as state
 from simmodels.structures.structure import address_of
-from simmodels.window import run_on
-from simmodels.workload import Job, Workload
+from simmodels.work.window import run_on
+from simmodels.work.workload import Job, Workload
 
 if TYPE_CHECKING:
     from simmodels.policies.option_types import QueueSchedulerOptions

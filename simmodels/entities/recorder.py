@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from simmodels.clusters.checkpoints import Checkpoints, checkpoint_numbers
+from simmodels.clusters.cluster_spec import Terms
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster, as_cluster
@@ -24,13 +26,11 @@ from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import Duration, as_window
 from simmodels.ground.numbers import ranges
-from simmodels.policies.checkpoints import Checkpoints, checkpoint_numbers
 from simmodels.results.attempts import PART_COLUMNS, RULE_COLUMNS, Attempts, unexpected
-from simmodels.results.cluster_spec import Terms
 from simmodels.results.course import with_conditions
-from simmodels.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
-from simmodels.workflow import Workflow
-from simmodels.workload import COLUMNS, Job, Workload
+from simmodels.results.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
+from simmodels.work.workflow import Workflow
+from simmodels.work.workload import COLUMNS, Job, Workload
 
 # One record per job, and one per attempt, as bytes: a row of a table takes a third of the time of a column each.
 _JOB = np.dtype(

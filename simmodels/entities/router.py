@@ -11,7 +11,7 @@ from simmodels.entities.environment import ROUTE, Environment
 from simmodels.entities.events import Routed
 from simmodels.errors import RequestError, brief
 from simmodels.ground.arguments import as_instance, as_tuple
-from simmodels.workload import Job
+from simmodels.work.workload import Job
 
 
 class Router(Decider):

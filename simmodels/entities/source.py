@@ -14,9 +14,9 @@ from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import Duration
 from simmodels.ground.numbers import ranges
-from simmodels.window import Rows, windowed
-from simmodels.workflow import Workflow
-from simmodels.workload import Job, Numbers, Workload, WorkloadLike
+from simmodels.work.window import Rows, windowed
+from simmodels.work.workflow import Workflow
+from simmodels.work.workload import Job, Numbers, Workload, WorkloadLike
 
 _CHUNK: Final = 8192  # jobs turned into Python numbers at a time, so that memory does not grow with the log
 

@@ -32,7 +32,7 @@ def as_instance(name: str, value: Any, kind: type[Wanted], *, also: str = "") ->
 
     Examples
     --------
-    >>> from simmodels.workload import Workload
+    >>> from simmodels.work.workload import Workload
     >>> as_instance("workload", [1, 2], Workload)
     Traceback (most recent call last):
     simmodels.errors.RequestError: workload must be a Workload (got [1, 2])

@@ -3,8 +3,8 @@
 Numba keeps a compiled function until the file that defines it changes; but a pass has the code of
 what it calls compiled into it, so a change in another file (an upgrade, a `git pull`) would leave
 the old rule running. Here the cache of a function carries the stamp of its own file, of all passes and structures, of
-what these stand on (how they are linked among it), of `power`, `runs` and `yard` of `simmodels.replay`, which its loops
-share, and of the files beside it that it says it calls: compiled code calls nothing else.
+what these stand on (how they are linked among it), of `power`, `runs` and `occupancy` of `simmodels.replay`, which its
+loops share, and of the files beside it that it says it calls: compiled code calls nothing else.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ _SIMMODELS: Final = Path(__file__).parents[1]
 _CALLED: Final = source_stamp(
     [
         *(path for room in ("structures", "passes") for path in (_SIMMODELS / room).glob("*.py")),
-        *(_SIMMODELS / f"{name}.py" for name in ("ground/linking", "ground/signals", "curve", "graph")),
+        *(_SIMMODELS / f"{name}.py" for name in ("ground/linking", "ground/signals", "work/curve", "work/graph")),
         *(_SIMMODELS / "replay" / f"{name}.py" for name in ("power", "runs", "occupancy")),
     ]
 )

@@ -1,1 +1,5 @@
-"""Learning orders from simulated trials: scores by permutation, and polynomials fitted to them."""
+"""Learning: orders from simulated trials.
+
+Here: pairs of jobs, permutations run and scored, polynomials fitted to the scores.
+Not here: strategies that learn while a queue runs (`policies.selection`).
+"""

@@ -17,8 +17,8 @@ from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer
-from simmodels.streams import stream
-from simmodels.workload import Workload, WorkloadLike
+from simmodels.ground.streams import stream
+from simmodels.work.workload import Workload, WorkloadLike
 
 Initial = Literal["started", "submitted"]
 

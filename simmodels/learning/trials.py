@@ -25,9 +25,9 @@ from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer
+from simmodels.ground.streams import entropy
 from simmodels.learning.kernel import BLOCK, SWAP_ANY, UNIFORM, Problem, new_lanes, run_blocks, run_orders
 from simmodels.learning.pairs import Initial, Pair, require_pairs
-from simmodels.streams import entropy
 
 Estimator = Literal["stratified", "published"]
 Shuffle = Literal["uniform", "swap-any"]
@@ -161,7 +161,7 @@ def score_jobs(
     -----
     Random numbers are those of xoshiro256++ (Blackman, Vigna 2021, doi 10.1145/3460772), one generator for each of the
     16 lanes of each block, begun by SplitMix64 (Steele, Lea, Flood 2014, doi 10.1145/2660193.2660195) from the stream's
-    `simmodels.streams.entropy`. A uniform permutation is the order of random words of 58 bits.
+    `simmodels.ground.streams.entropy`. A uniform permutation is the order of random words of 58 bits.
 
     Standard errors are those of the delta method. Stratified, with mean m_j of variance v_j (over its trials) and M the
     sum of means: var s_j = ((1 - s_j)^2 v_j + s_j^2 sum of the other v) / M^2. Published, with a the AVGbsld of each of

@@ -1,1 +1,5 @@
-"""Passes: what events do to the structures, and which jobs then start; compiled, without processes, files or draws."""
+"""Passes: what events do to the structures, and which jobs then start; pure and compiled.
+
+Here: every rule of scheduling, once, for both engines.
+Not here: processes, files and draws.
+"""

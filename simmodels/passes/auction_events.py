@@ -6,7 +6,6 @@ itself, and says when it must be woken for them.
 
 import numpy as np
 
-from simmodels.curve import factor_at
 from simmodels.ground.compiled import compiled
 from simmodels.passes.bidding import auction, enter, key_of, withdraw
 from simmodels.passes.matching import arrival_on, forget_running, note_running
@@ -30,6 +29,7 @@ from simmodels.structures.auction_state import (
     auction_state_at,
     set_rules,
 )
+from simmodels.work.curve import factor_at
 
 
 @compiled

@@ -15,7 +15,6 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.curve import area_at, factor_at
 from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
 from simmodels.passes.matching import meets, most_free, note_running, reserve
@@ -23,6 +22,7 @@ from simmodels.structures import heap
 from simmodels.structures.agenda import pop, push
 from simmodels.structures.arrays import grown
 from simmodels.structures.auction_state import ANY, EASY, FIXED, IMPROVES, RUNNING, WAITING, WORSENS
+from simmodels.work.curve import area_at, factor_at
 
 _push, _take, _order, _change = heap.push, heap.take, heap.order, heap.change
 

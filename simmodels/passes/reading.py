@@ -10,8 +10,8 @@ from numba import types
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 
-from simmodels.curve import area_at, factor_at
 from simmodels.ground.compiled import compiled
+from simmodels.work.curve import area_at, factor_at
 
 
 @intrinsic

@@ -1,1 +1,5 @@
-"""Policies: what a user names and chooses, as plain descriptions: orders, bids, strategies, options."""
+"""Policies: what a user names and chooses: orders, bids, strategies, options.
+
+Here: plain descriptions, each option defined once, and how a user's own function is compiled.
+Not here: what is done with them (`passes`).
+"""

@@ -8,16 +8,14 @@ from typing import Any, ClassVar, Final, Literal, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels import graph
-from simmodels.curve import tails
+from simmodels.clusters.cluster_spec import Terms
 from simmodels.errors import RequestError
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import as_flag, as_number
+from simmodels.ground.streams import entropy
 from simmodels.policies.naming import as_bid
 from simmodels.policies.options import Options
 from simmodels.policies.priority import Priority
-from simmodels.results.cluster_spec import Terms
-from simmodels.streams import entropy
 from simmodels.structures.auction_state import (
     BACKFILLINGS,
     NETWORKS,
@@ -27,8 +25,10 @@ from simmodels.structures.auction_state import (
     append,
     new_auction_state,
 )
-from simmodels.vocabulary import CHARACTERISTICS, LONGEST, OF_A_PLACE, plain_word
-from simmodels.workflow import Workflow, delays
+from simmodels.work import graph
+from simmodels.work.curve import tails
+from simmodels.work.vocabulary import CHARACTERISTICS, LONGEST, OF_A_PLACE, plain_word
+from simmodels.work.workflow import Workflow, delays
 
 Network = Literal["cluster", "kind", "none"]
 Blocking = Literal["kind", "all"]

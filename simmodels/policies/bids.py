@@ -12,7 +12,7 @@ from typing import ClassVar, Final, overload
 from simmodels.errors import RequestError, must_be
 from simmodels.policies.priority import Priority, Trend, Wins
 from simmodels.policies.registry import BIDS, Registry
-from simmodels.vocabulary import LONGEST
+from simmodels.work.vocabulary import LONGEST
 
 
 @dataclass(frozen=True, eq=False)

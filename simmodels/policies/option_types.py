@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Literal, TypedDict
 
-from simmodels.policies.checkpoints import Checkpoints
+from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.policies.priority import Priority
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 
 class AuctioneerOptions(TypedDict, total=False):

@@ -40,7 +40,7 @@ def order(
     ----------
     function
         A function of characteristics of a job, by name: words of the vocabulary
-        (`simmodels.vocabulary`), and columns of the workload. The job with the smaller value goes first. If
+        (`simmodels.work.vocabulary`), and columns of the workload. The job with the smaller value goes first. If
         it names ``wait``, ``now``, ``slr``, ``factor`` or ``area``, it is evaluated at each pass, else once, when the
         job arrives.
     name

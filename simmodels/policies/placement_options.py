@@ -6,23 +6,23 @@ from typing import Any, Final, Literal, Self
 
 import numpy as np
 
+from simmodels.clusters.checkpoints import Checkpoints
+from simmodels.clusters.cluster_spec import Terms
 from simmodels.errors import ImpossibleJobError, RequestError, must_be
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import MOST, Floats, Ints, as_flag, as_integer, as_number, is_whole
+from simmodels.ground.streams import stream
 from simmodels.passes.machines import Queueing, new_placement_state
 from simmodels.passes.planned_starts import FLOOR, NEAREST, PACKS
-from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.naming import as_order
 from simmodels.policies.options import Options
 from simmodels.policies.order import Order
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import as_order_of_queue
 from simmodels.policies.risk import Category, risk_table
-from simmodels.results.cluster_spec import Terms
-from simmodels.streams import stream
 from simmodels.structures.placement_state import FIRST_FIT, TARGET_ASAP, TARGET_STRETCH, PlacementRules, PlacementState
 from simmodels.units import WEEK
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 Heuristic = Literal["FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap"]
 Dispatch = Literal["event", "instant"]

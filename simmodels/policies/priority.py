@@ -1,6 +1,6 @@
 """Priority: a plain function that says which waiting job goes first; the base of `Order` and `Bid`.
 
-Its parameter names say what it needs (`simmodels.vocabulary`). It is compiled (numba) to C functions, one
+Its parameter names say what it needs (`simmodels.work.vocabulary`). It is compiled (numba) to C functions, one
 for queues and one for auctions, which both engines call by their address: so they order alike to the last bit. A
 function that cannot be compiled is called as it is, which is slower.
 """
@@ -20,8 +20,8 @@ from simmodels.policies.functions import Call, PythonFunction
 from simmodels.policies.registry import built_in, registry_of
 from simmodels.policies.rows import READERS, arguments_of, columns_of, row_of
 from simmodels.structures.signatures import OF_QUEUES
-from simmodels.vocabulary import CHARACTERISTICS, MOVING, OF_AUCTIONS, plain_word
-from simmodels.workload import Job
+from simmodels.work.vocabulary import CHARACTERISTICS, MOVING, OF_AUCTIONS, plain_word
+from simmodels.work.workload import Job
 
 Wins = Literal["high", "low"]
 Trend = Literal["fixed", "worsens", "improves", "any"]

@@ -13,8 +13,8 @@ from simmodels.policies.order import Order
 from simmodels.policies.priority import Priority
 from simmodels.policies.rows import Rows
 from simmodels.structures.queue_state import QueueState, open_queue
-from simmodels.vocabulary import IN_QUEUES, OF_AUCTIONS
-from simmodels.workload import Job
+from simmodels.work.vocabulary import IN_QUEUES, OF_AUCTIONS
+from simmodels.work.workload import Job
 
 Backfilling = Literal["none", "greedy", "easy", "conservative"]
 Decide = Literal["instant", "event"]

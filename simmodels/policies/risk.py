@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 Category = Literal["ge", "gt", "thousandths"]
 

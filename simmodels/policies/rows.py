@@ -12,13 +12,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.curve import FOREVER, ValueCurve, tails
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import Floats
 from simmodels.passes.reading import area_of, factor_of, number_at, slr_at
-from simmodels.vocabulary import IN_QUEUES, REGISTERS
-from simmodels.workflow import Workflow
-from simmodels.workload import Job, Workload
+from simmodels.work.curve import FOREVER, ValueCurve, tails
+from simmodels.work.vocabulary import IN_QUEUES, REGISTERS
+from simmodels.work.workflow import Workflow
+from simmodels.work.workload import Job, Workload
 
 _SINCE: Final = "job's submission"  # no name that a function can have: of a task, its job's
 _CURVE: Final = "value curve"  # the address of its points, which is exact as a float

@@ -8,8 +8,8 @@ import numpy as np
 
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import Floats
+from simmodels.ground.streams import stream
 from simmodels.policies.selection import UNIFORMS, FullFeedback, Memory, Period, Strategy, choice_name
-from simmodels.streams import stream
 
 _NAME: Final = "tuner"
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from simmodels.auction_results import schedule_of, workflow_outcomes
+from simmodels.clusters.checkpoints import checkpoint_numbers
+from simmodels.ground.streams import Seeds
 from simmodels.model import Model
 from simmodels.passes.auction_events import add_free, export_results, refused_task
 from simmodels.policies.auction_options import AuctionOptions, Kinds, WorkflowColumns, open_auction, raise_refused_bid
-from simmodels.policies.checkpoints import checkpoint_numbers
 from simmodels.replay.auction_loop import run_auction
 from simmodels.replay.auction_on_machines import run_auction_on_machines
 from simmodels.replay.occupancy import new_occupancy, parts_of
@@ -14,8 +14,8 @@ from simmodels.replay.run_on_machines import spread
 from simmodels.replay.runs import new_runs, record
 from simmodels.replay.site_machines import SiteMachines
 from simmodels.results.attempts import unexpected
-from simmodels.schedule import Schedule
-from simmodels.streams import Seeds
+from simmodels.results.auction_results import schedule_of, workflow_outcomes
+from simmodels.results.schedule import Schedule
 from simmodels.structures.structure import address_of
 
 

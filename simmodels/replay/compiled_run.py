@@ -6,7 +6,7 @@ from simmodels.policies.placement_options import PlacementOptions
 from simmodels.replay.auction import replay_auction
 from simmodels.replay.run import Replay
 from simmodels.replay.run_on_machines import replay_placer, replay_queue_on_machines
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 
 
 def run_compiled(model: Model) -> Schedule:

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import Floats
+from simmodels.ground.streams import stream
 from simmodels.passes.queue_events import carry_on, set_order
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
 from simmodels.replay.queue_loop import carry_on_loop, loop_now, new_loop, replay
-from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
-from simmodels.streams import stream
+from simmodels.results.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.structures.queue_state import (
     arrived_slots,
     present_slots,
@@ -25,7 +25,7 @@ from simmodels.structures.queue_state import (
     waiting_slots,
     warm_left,
 )
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 _Column = TypeVar("_Column", NDArray[np.float64], NDArray[np.int8], NDArray[np.bool_])
 

@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from simmodels.clusters.checkpoints import checkpoint_numbers
+from simmodels.clusters.cluster_spec import Terms
+from simmodels.ground.streams import stream
 from simmodels.model import Model
 from simmodels.passes.switching import OPEN
-from simmodels.policies.checkpoints import checkpoint_numbers
 from simmodels.policies.placement_options import PLACED, PlacementOptions
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
@@ -19,12 +21,10 @@ from simmodels.replay.queue_on_machines import replay_queue
 from simmodels.replay.runs import Runs, fill_lengths, new_runs, record
 from simmodels.replay.site_machines import SiteMachines
 from simmodels.results.attempts import numbered, unexpected
-from simmodels.results.cluster_spec import Terms
-from simmodels.schedule import UNFINISHED, Schedule
-from simmodels.streams import stream
+from simmodels.results.schedule import UNFINISHED, Schedule
 from simmodels.structures.placement_state import job_columns, refused, usage_summary
 from simmodels.structures.queue_state import refused as refused_by_queue
-from simmodels.window import Windowed, run_on, windowed
+from simmodels.work.window import Windowed, run_on, windowed
 
 
 class Window:

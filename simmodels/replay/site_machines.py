@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from simmodels.clusters.site import Site
 from simmodels.ground.numbers import Floats, Ints
+from simmodels.ground.streams import stream
 from simmodels.passes.switching import MODES, OFF, OPEN
 from simmodels.replay.power import Changes, Power, new_power
-from simmodels.site import Site
-from simmodels.streams import stream
 
 
 class SiteMachines:

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simmodels import metrics
-from simmodels.capacity import Capacity
+from simmodels.clusters.capacity import Capacity
 from simmodels.errors import RequestError, must_be
-from simmodels.workload import Workload
+from simmodels.results import metrics
+from simmodels.work.workload import Workload
 
 COMPLETED: Final = 0
 KILLED: Final = 1
@@ -171,7 +171,7 @@ def from_table(table: pd.DataFrame, row: NDArray[np.int64], cluster: NDArray[np.
     Parameters
     ----------
     table
-        The attempts; see `simmodels.schedule.Schedule`.
+        The attempts; see `simmodels.results.schedule.Schedule`.
     row
         int64[k], the input row of each.
     cluster

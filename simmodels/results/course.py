@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.passes.checkpointing import followed
 from simmodels.results.attempts import RULE_COLUMNS, Attempts
-from simmodels.results.cluster_spec import ClusterSpec
 
 
 class Course(NamedTuple):

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from simmodels.clusters.cluster_spec import ClusterSpec, Terms
 from simmodels.errors import IllegalScheduleError
 from simmodels.results.attempts import OUTCOMES, UNFINISHED, Attempts
-from simmodels.results.cluster_spec import ClusterSpec, Terms
 from simmodels.results.course import with_conditions
-from simmodels.workflow import delays
-from simmodels.workload import Workload
+from simmodels.work.workflow import delays
+from simmodels.work.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +26,7 @@ class Evidence:
     places
         The clusters.
     start_s, end_s, outcome, executed_s, counted, cluster
-        As in `simmodels.schedule.Schedule`, n rows each.
+        As in `simmodels.results.schedule.Schedule`, n rows each.
     attempts
         Every attempt, of the jobs that ran once too.
     listed

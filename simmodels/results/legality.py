@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simmodels import metrics
+from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.errors import IllegalScheduleError
 from simmodels.ground.instants import rounding_s
+from simmodels.results import metrics
 from simmodels.results.attempts import COMPLETED, FINISHED, KILLED, OPEN, REJECTED, UNFINISHED, Attempts, numbered
-from simmodels.results.cluster_spec import ClusterSpec
 from simmodels.results.course import Course, course
 from simmodels.results.evidence import Evidence
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simmodels import metrics
-from simmodels.energy import KWH, Power, Signal
+from simmodels.clusters.energy import KWH, Power, Signal
 from simmodels.errors import require_known
 from simmodels.ground.durations import Duration
+from simmodels.results import metrics
 from simmodels.results.attempts import COMPLETED, OUTCOMES, UNFINISHED, Attempts, machines_on
 from simmodels.results.evidence import Evidence
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simmodels import metrics
+from simmodels.results import metrics
 from simmodels.results.attempts import OUTCOMES
 from simmodels.results.evidence import Evidence
 

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from simmodels.errors import RequestError, brief
 from simmodels.results.attempts import WORKFLOW_OUTCOMES
 from simmodels.results.evidence import Evidence
-from simmodels.workflow import Workflow
+from simmodels.work.workflow import Workflow
 
 if TYPE_CHECKING:
     import networkx as nx
 
 
 def graph_with_results(evidence: Evidence, workflow: Workflow | int) -> "nx.DiGraph[Any]":
-    """Return the graph of a workflow with its results; see `simmodels.schedule.Schedule.graph`."""
+    """Return the graph of a workflow with its results; see `simmodels.results.schedule.Schedule.graph`."""
     number, flow = _find(evidence.workload.workflows, workflow, evidence.workload.name)
     terms = evidence.terms
     drawn = flow.to_graph(terms.ccr, tick_s=terms.tick_s)

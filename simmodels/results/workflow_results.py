@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be
 from simmodels.results.attempts import FINISHED, STARVED, WORKFLOW_OUTCOMES
-from simmodels.workflow import Workflow
-from simmodels.workload import Tasks
+from simmodels.work.workflow import Workflow
+from simmodels.work.workload import Tasks
 
 _UNFINISHED = WORKFLOW_OUTCOMES.index("unfinished")
 

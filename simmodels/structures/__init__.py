@@ -1,1 +1,5 @@
-"""Structures: what a queue, a placer's machines and an auction are, and the containers that they are made of."""
+"""Structures: the states of a queue, of a placer's machines and of an auction, and the containers they are made of.
+
+Here: what passes read and change.
+Not here: decisions.
+"""

@@ -5,7 +5,7 @@ from typing import Final, Protocol
 from numba import types
 from numba.core.typing.templates import Signature
 
-from simmodels.vocabulary import CHARACTERISTICS, REGISTERS
+from simmodels.work.vocabulary import CHARACTERISTICS, REGISTERS
 
 ROW: Final = "row"
 """The parameter that is the address of a row of numbers."""

@@ -17,15 +17,15 @@ import numpy as np
 import pandas as pd
 
 import simmodels as sm
-from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import SimModelsError
+from simmodels.ground.streams import stream
 from simmodels.policies.bids import BUILT_IN as BIDS
 from simmodels.policies.bids import Bid
 from simmodels.policies.order import Order
 from simmodels.policies.orders import BUILT_IN as ORDERS
 from simmodels.results.attempts import FINISHED, STARVED
-from simmodels.schedule import Schedule
-from simmodels.streams import stream
+from simmodels.results.schedule import Schedule
+from simmodels.work.curve import FOREVER, ValueCurve
 from tests import naive, naive_capacity
 from tests.attacks.attack import Broken, Case
 from tests.naive_market import NaiveAuction

@@ -16,8 +16,8 @@ from matplotlib.patches import StepPatch
 import simmodels as sm
 from experiments.figures import distributions, gantt, save, utilisation_and_queue
 from simmodels.errors import RequestError
-from simmodels.schedule import Schedule
-from simmodels.workload import Workload
+from simmodels.results.schedule import Schedule
+from simmodels.work.workload import Workload
 
 NAN = math.nan
 

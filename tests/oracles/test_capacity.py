@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simmodels.capacity import Capacity
+from simmodels.clusters.capacity import Capacity
 from simmodels.policies.risk import risk_table
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 from simmodels.simulate import simulate_on_machines
 from simmodels.structures.profile import add, earliest, new_profile
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads.borg import read_borg_slice
 
 HEURISTICS = {

@@ -6,7 +6,7 @@ import pytest
 
 from simmodels.simulate import simulate
 from simmodels.testing import CASES
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 COLUMNS = ("submit_s", "runtime_s", "estimate_s", "cores")
 

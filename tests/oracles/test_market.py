@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simmodels.curve import ValueCurve
 from simmodels.passes.bidding import key_of
 from simmodels.policies.auction_options import AuctionOptions, Kinds, WorkflowColumns, open_auction
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 from simmodels.simulate import simulate_workflows
-from simmodels.workflow import Task, Workflow
+from simmodels.work.curve import ValueCurve
+from simmodels.work.workflow import Task, Workflow
 
 SMALL = ("mk02_one_cluster", "mk03_kinds_hol", "mk04_network", "mk05_starvation")
 P_SLR = "P-SLR:by-kind"

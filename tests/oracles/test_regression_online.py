@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from simmodels.simulate import simulate
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from tests.regression_windows import DEPTHS, ORDERS, WINDOWS, read_window
 
 

@@ -12,7 +12,7 @@ import pytest
 from experiments.studies.windows import windows
 from simmodels.simulate import simulate
 from simmodels.units import DAY
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads import clean, read_swf
 
 MEDIANS = {

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simmodels.schedule import COMPLETED, UNFINISHED, Schedule
+from simmodels.results.schedule import COMPLETED, UNFINISHED, Schedule
 from tests.model_scripts import rigid
 
 NAN = math.nan

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.ground.instants import rounding_s
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 from tests.naive_capacity import Naive
 from tests.on_machines import CHOICES, HEURISTICS, ORDERS, assert_same, for_the_slow, runs, workload
 

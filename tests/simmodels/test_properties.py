@@ -8,14 +8,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from simmodels.ground.streams import stream
 from simmodels.passes.queue_events import instant
 from simmodels.policies.orders import BUILT_IN, find_order
-from simmodels.schedule import KILLED, Schedule
+from simmodels.results.schedule import KILLED, Schedule
 from simmodels.simulate import simulate
-from simmodels.streams import stream
 from simmodels.structures.queue_state import open_queue, reservations
 from simmodels.structures.structure import address_of
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from tests import naive
 
 SEED = 5

@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from simmodels.errors import IllegalScheduleError
-from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule, Terms
-from simmodels.workload import Workload
+from simmodels.results.schedule import COMPLETED, KILLED, UNFINISHED, Schedule, Terms
+from simmodels.work.workload import Workload
 from tests.model_scripts import in_order, rigid
 
 NAN = math.nan

@@ -17,7 +17,7 @@ from simmodels.policies.options import Options
 from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.simulate import simulate, simulate_on_machines, simulate_workflows
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from tests import naive
 
 ENGINES = ("compiled", "simpy")

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from simmodels.errors import RequestError
-from simmodels.workflow import Workflow
-from simmodels.workload import Job, Workload
-from tests.simmodels.test_workload import same, small
+from simmodels.work.workflow import Workflow
+from simmodels.work.workload import Job, Workload
+from tests.simmodels.work.test_workload import same, small
 
 COLUMNS_OF_JOBS = "a table of jobs must have the columns submit_s, runtime_s and cores"
 TABLE = {"submit_s": [0.0, 5.0], "runtime_s": [10.0, 3.0], "cores": [2, 1]}

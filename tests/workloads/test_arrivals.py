@@ -8,7 +8,7 @@ from scipy import stats
 
 from simmodels.errors import FileFormatError, SimModelsError
 from simmodels.units import DAY, HOUR
-from simmodels.workflow import Workflow
+from simmodels.work.workflow import Workflow
 from tests.processes import printed_elsewhere
 from tests.refused import refused
 from workloads import WEEK_WEIGHTS, arrivals, read_workflows, write_wfformat

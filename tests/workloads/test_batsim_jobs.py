@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from simmodels.errors import IllegalScheduleError
-from simmodels.schedule import Schedule
-from simmodels.workload import Workload
+from simmodels.results.schedule import Schedule
+from simmodels.work.workload import Workload
 from workloads.batsim_jobs import COLUMNS, batsim_jobs, write_batsim_jobs
 
 NAN = math.nan

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.units import DAY, WEEK
-from simmodels.workload import COLUMNS, Workload
+from simmodels.work.workload import COLUMNS, Workload
 from tests.refused import refused
 from workloads import FILTERS, clean, read_swf
 

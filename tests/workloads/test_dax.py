@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import FileFormatError, RequestError
+from simmodels.work.curve import FOREVER, ValueCurve
 from tests import work
 from tests.refused import refused
 from tests.work import read_or_refused

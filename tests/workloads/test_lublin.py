@@ -11,7 +11,7 @@ from scipy import stats
 
 from simmodels.errors import RequestError
 from simmodels.units import DAY, HOUR
-from simmodels.workload import COLUMNS, Workload
+from simmodels.work.workload import COLUMNS, Workload
 from tests.processes import printed_elsewhere
 from workloads import LublinParameters, lublin, read_swf
 from workloads.lublin import ALL_JOBS, BATCH, INTERACTIVE, SLOT_S, SLOTS, _at, _turned, _weights
@@ -50,7 +50,7 @@ def test_any_workload_can_run_on_its_machine(
 
 def test_the_same_arguments_give_the_same_jobs_also_in_another_process() -> None:
     code = (
-        "import hashlib; from workloads import lublin; from simmodels.workload import COLUMNS;"
+        "import hashlib; from workloads import lublin; from simmodels.work.workload import COLUMNS;"
         "w = lublin(500, 128, seed=3);"
         "print(hashlib.sha256(b''.join(getattr(w, c).tobytes() for c in COLUMNS)).hexdigest())"
     )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simmodels.errors import RequestError
-from simmodels.workload import COLUMNS
+from simmodels.work.workload import COLUMNS
 from tests.sacct_files import USUAL, assert_accounted_for, printed, read
 from tests.work import written
 from workloads import clean, read_sacct, read_swf, write_swf

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simmodels.errors import RequestError
 from simmodels.units import HOUR, MINUTE, WEEK
-from simmodels.workflow import Workflow
+from simmodels.work.workflow import Workflow
 from workloads import WEEK_WEIGHTS, at_load
 from workloads.submissions import WeekClock, exact, load_seconds
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simmodels.errors import RequestError
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 from simmodels.simulate import simulate
-from simmodels.workload import COLUMNS, Workload
+from simmodels.work.workload import COLUMNS, Workload
 from tests.refused import refused
 from tests.swf_files import DRAWN, by_hand, line, logs
 from tests.work import assert_same, written

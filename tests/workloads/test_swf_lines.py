@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simmodels.errors import FileFormatError
-from simmodels.workload import COLUMNS
+from simmodels.work.workload import COLUMNS
 from tests.refused import refused
 from tests.swf_files import DRAWN, by_hand, line, logs
 from tests.work import assert_same, read_or_refused, written

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from simmodels.errors import RequestError
 from simmodels.units import HOUR, MINUTE
-from simmodels.workload import COLUMNS, Workload
+from simmodels.work.workload import COLUMNS, Workload
 from tests.refused import refused
 from workloads import TsafrirParameters, clean, lublin, read_swf, tsafrir_estimates
 from workloads.tsafrir import COMMON_S, POPULAR, RANKS, _dealt_ranks, _round_values

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import FileFormatError, RequestError
-from simmodels.workflow import Workflow
+from simmodels.work.curve import FOREVER, ValueCurve
+from simmodels.work.workflow import Workflow
 from tests.work import JSON, read_or_refused
 from workloads import market_workload, read_wfformat, write_wfformat
 

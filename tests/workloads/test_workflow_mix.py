@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from simmodels.errors import RequestError
-from simmodels.streams import stream
+from simmodels.ground.streams import stream
 from simmodels.units import DAY, MINUTE
-from simmodels.workflow import Workflow
+from simmodels.work.workflow import Workflow
 from tests.processes import printed_elsewhere
 from workloads import MarketParameters, at_load, market_workload
 from workloads.workflow_mix import MARKET, _volumes

@@ -7,14 +7,14 @@ from typing import Any, Final, Literal, get_args
 
 from experiments.campaigns.study import Design, require_integer
 from experiments.on_machines import FIRST_FIT, FIVE, QUEUES, heuristic_of
-from simmodels.capacity import Law
+from simmodels.clusters.capacity import Law
+from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.engine import Engine
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.numbers import as_number
-from simmodels.policies.checkpoints import Checkpoints
 from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.units import DAY, WEEK
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads.perotin import RISKY_FAMILIES, variable_capacity_jobs
 
 BORG: Final = "Borg"

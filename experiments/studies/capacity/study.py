@@ -36,14 +36,14 @@ from experiments.studies.capacity.settings import (
     require_settings,
     slices_of,
 )
-from simmodels.capacity import Capacity as Walk
-from simmodels.capacity import Mode
+from simmodels.clusters.capacity import Capacity as Walk
+from simmodels.clusters.capacity import Mode
+from simmodels.clusters.checkpoints import Checkpoints, young_daly_s
 from simmodels.errors import RequestError
-from simmodels.policies.checkpoints import Checkpoints, young_daly_s
-from simmodels.schedule import UNFINISHED, Schedule
-from simmodels.streams import entropy
+from simmodels.ground.streams import entropy
+from simmodels.results.schedule import UNFINISHED, Schedule
 from simmodels.units import DAY, HOUR, WEEK
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from workloads.borg import read_borg_slice
 from workloads.capacities import capacity_walk
 from workloads.perotin import RISKY_FAMILIES, variable_capacity_jobs

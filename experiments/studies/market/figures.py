@@ -13,7 +13,7 @@ from experiments.campaigns.results import Results
 from experiments.drawing import INK, OTHERS, PALE_INK, PALETTE, STYLE
 from experiments.studies.market.results import by_decile, by_load, by_rule, grid
 from experiments.studies.market.settings import FIGURE_7, HIGHEST_LOAD, TENTHS
-from simmodels.curve import ValueCurve
+from simmodels.work.curve import ValueCurve
 
 _TEMPLATE: Final = ValueCurve([(3.0, 1.0), (3.8, 0.86), (4.7, 0.8), (5.4, 0.42), (6.6, 0.3), (7.3, 0.08), (8.0, 0.0)])
 _NOW: Final = 4.2

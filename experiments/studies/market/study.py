@@ -36,11 +36,11 @@ from simmodels.errors import ImpossibleJobError, RequestError, must_be, require_
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.policies.auction_options import AuctionOptions, End
 from simmodels.policies.bids import TEN_BIDS, find_bid
-from simmodels.schedule import ClusterSpec, Schedule
+from simmodels.results.schedule import ClusterSpec, Schedule
+from simmodels.results.static_scheduling import Method, plan
 from simmodels.simulate import simulate_workflows
-from simmodels.static_scheduling import Method, plan
 from simmodels.units import MINUTE
-from simmodels.workflow import Task, Workflow
+from simmodels.work.workflow import Task, Workflow
 from workloads.submissions import WEEK_WEIGHTS, at_load
 from workloads.workflow_mix import MARKET, market_workload
 

@@ -17,8 +17,8 @@ from experiments.campaigns.statistics import (
     having,
     share,
 )
-from simmodels import streams
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.ground import streams
 from tests.refused import refused
 
 FACTORS = ("order", "load")

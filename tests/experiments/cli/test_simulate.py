@@ -17,7 +17,7 @@ from experiments.cli.main import command_named, main
 from experiments.setup import PANELS
 from experiments.viewer.trace import write_trace
 from experiments.viewer.view import view_page
-from simmodels.policies.checkpoints import Checkpoints
+from simmodels.clusters.checkpoints import Checkpoints
 from tests.experiments.viewer.test_view import parts
 
 Run = Callable[..., tuple[int, str, str]]

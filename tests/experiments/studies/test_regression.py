@@ -31,9 +31,9 @@ from experiments.studies.regression_settings import (
 )
 from experiments.studies.regression_windows import Windows
 from simmodels.errors import RequestError
+from simmodels.ground.streams import entropy
 from simmodels.policies.orders import BUILT_IN
 from simmodels.policies.polynomial import FORMS, Polynomial
-from simmodels.streams import entropy
 
 SMALL = {
     "pairs": 8, "pairs_of_logs": 8, "trials": 4_096, "uniform_trials": 2_048, "draws": 2, "jobs": 1_500,

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simmodels.curve import ValueCurve
+from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.auctioneer import Auctioneer, TaskRun
 from simmodels.entities.cluster import Cluster
@@ -24,10 +24,10 @@ from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.source import Source
 from simmodels.errors import IllegalScheduleError, ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.policies.bids import Bid, find_bid
-from simmodels.policies.checkpoints import Checkpoints
 from simmodels.simulate import Engine, simulate, simulate_workflows
-from simmodels.workflow import Workflow
-from simmodels.workload import Job, Workload
+from simmodels.work.curve import ValueCurve
+from simmodels.work.workflow import Workflow
+from simmodels.work.workload import Job, Workload
 from tests.model_scripts import recorded, scheduled
 from tests.naive_market import NaiveAuction
 from tests.simmodels.passes.test_bidding import NAIVE, PLATFORMS, RULES, flows
@@ -178,9 +178,9 @@ def test_what_cannot_be_is_refused() -> None:
 
 _PROGRAM = """
 import numpy as np
-from simmodels.curve import ValueCurve
+from simmodels.work.curve import ValueCurve
 from simmodels.simulate import Engine, simulate, simulate_workflows
-from simmodels.workflow import Workflow
+from simmodels.work.workflow import Workflow
 curve = ValueCurve.linear(2, 6)
 jobs = [Workflow(i, i // 2, [3 + i % 5, 2], 1 + i % 4, [(0, 1)], ("A", "B"), curve) for i in range(60)]
 clusters = [("a", 4, "A"), ("b", 4, "B")]

@@ -9,7 +9,7 @@ from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.workload import Job, Workload
+from simmodels.work.workload import Job, Workload
 from tests.model_scripts import scheduled
 from tests.own_schedulers import Twice
 

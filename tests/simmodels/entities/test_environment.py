@@ -12,8 +12,8 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, POWER, Environment
 from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.errors import RequestError, StoppedError
-from simmodels.streams import stream
-from simmodels.workload import Job
+from simmodels.ground.streams import stream
+from simmodels.work.workload import Job
 
 
 def test_a_stream_depends_on_seed_and_names_only() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.curve import FOREVER
 from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.work.curve import FOREVER
 from tests.model_scripts import queues, rigid, scheduled
 from tests.simmodels.passes.test_bidding import PLATFORMS, RULES, flows
 

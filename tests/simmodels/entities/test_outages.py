@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import simmodels as sm
-from simmodels.capacity import Mode
+from simmodels.clusters.capacity import Mode
 from simmodels.entities.environment import Process
 from simmodels.errors import RequestError
 from tests.model_scripts import scheduled

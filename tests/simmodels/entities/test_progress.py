@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import simmodels as sm
-from simmodels.capacity import Mode
+from simmodels.clusters.capacity import Mode
 from simmodels.policies.queue_options import Backfilling
 from tests.model_scripts import rigid, scheduled
 from tests.own_schedulers import AsTheyCome, Twice

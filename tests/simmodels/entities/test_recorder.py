@@ -8,7 +8,7 @@ import simmodels as sm
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.environment import Process
 from simmodels.errors import IllegalScheduleError, RequestError
-from simmodels.workload import Job, Workload
+from simmodels.work.workload import Job, Workload
 from tests.model_scripts import scheduled
 from tests.own_schedulers import Fleeing
 

@@ -3,7 +3,7 @@ import pytest
 
 import simmodels as sm
 from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.workload import Job, Workload
+from simmodels.work.workload import Job, Workload
 from tests.model_scripts import scheduled
 
 

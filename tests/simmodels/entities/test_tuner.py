@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.curve import ValueCurve
 from simmodels.errors import RequestError, UnknownNameError
+from simmodels.work.curve import ValueCurve
 from tests.on_machines import workload
 from tests.simmodels.passes.test_bidding import LINE, PLATFORMS, flows
 

@@ -17,7 +17,7 @@ from simmodels.structures import sorted_blocks
 PACKAGE = Path(simmodels.__file__).parent
 CALLED = [
     *(path for room in ("structures", "passes") for path in (PACKAGE / room).glob("*.py")),
-    *(PACKAGE / f"{name}.py" for name in ("ground/linking", "ground/signals", "curve", "graph")),
+    *(PACKAGE / f"{name}.py" for name in ("ground/linking", "ground/signals", "work/curve", "work/graph")),
     *(PACKAGE / "replay" / f"{name}.py" for name in ("power", "runs", "occupancy")),
 ]
 
@@ -222,7 +222,7 @@ once(1)
         ("replay/placer_on_machines.py", "placement on machines"),
         ("structures/auction_state.py", "auctions"),
         ("learning/kernel.py", "permutation trials"),
-        ("graph.py", "simulations"),
+        ("work/graph.py", "simulations"),
     ],
 )
 def test_what_is_compiled_is_named_by_what_it_is_for(file: str, part: str) -> None:

@@ -8,7 +8,7 @@ import workloads as wl
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.learning.pairs import Pair, State, draw_pairs
 from simmodels.simulate import simulate
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from tests.refused import refused
 from tests.slow_trial import pair_of, pairs
 

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
-from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.passes.bidding import drawn
 from simmodels.policies.bids import BUILT_IN, Bid, find_bid
 from simmodels.results.attempts import FINISHED, REJECTED, STARVED
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 from simmodels.simulate import simulate_workflows
-from simmodels.workflow import Workflow
+from simmodels.work.curve import FOREVER, ValueCurve
+from simmodels.work.workflow import Workflow
 from tests.naive_market import NaiveAuction
 
 ONE = [("a", 4)]

@@ -6,7 +6,7 @@ import pytest
 from simmodels.errors import UnknownNameError
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.bids import BUILT_IN, TEN_BIDS, Bid, bid, bids, find_bid
-from simmodels.vocabulary import CHARACTERISTICS
+from simmodels.work.vocabulary import CHARACTERISTICS
 from tests.refused import refused
 
 

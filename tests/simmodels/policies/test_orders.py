@@ -18,8 +18,8 @@ from simmodels.policies.order import Order
 from simmodels.policies.orders import BUILT_IN, TWELVE_ORDERS, find_order, order, orders
 from simmodels.policies.registry import ORDERS
 from simmodels.simulate import simulate
-from simmodels.vocabulary import REGISTERS
-from simmodels.workload import Job, Workload
+from simmodels.work.vocabulary import REGISTERS
+from simmodels.work.workload import Job, Workload
 from tests.naive import FORMULAS
 from tests.refused import refused
 

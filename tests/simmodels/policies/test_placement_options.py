@@ -9,7 +9,7 @@ import pytest
 import simmodels as sm
 from simmodels.errors import RequestError, SimModelsError
 from simmodels.policies.placement_options import PlacementOptions
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 from tests.on_machines import CHOICES, assert_same, workload
 from tests.refused import refused
 

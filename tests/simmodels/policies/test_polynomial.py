@@ -15,8 +15,8 @@ from simmodels.policies.order import Order
 from simmodels.policies.orders import BUILT_IN
 from simmodels.policies.polynomial import FORMS, Polynomial, as_powers, as_terms
 from simmodels.simulate import simulate
-from simmodels.vocabulary import REGISTERS
-from simmodels.workload import Job, Workload
+from simmodels.work.vocabulary import REGISTERS
+from simmodels.work.workload import Job, Workload
 from tests.processes import printed_elsewhere
 from tests.refused import refused
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 import workloads as wl
-from simmodels.curve import FOREVER
 from simmodels.errors import RequestError, UnknownNameError
 from simmodels.policies.bids import Bid
 from simmodels.policies.order import Order
 from simmodels.policies.polynomial import Polynomial
 from simmodels.simulate import Engine, simulate, simulate_workflows
+from simmodels.work.curve import FOREVER
 
 PLATFORM: Final = [("a", 128, "Kind1"), ("b", 128, "Kind1"), ("c", 128, "Kind2")]
 ENGINES: Final = tuple(engine for engine in get_args(Engine) if engine != "auto")

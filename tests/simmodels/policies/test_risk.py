@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from simmodels.errors import RequestError
 from simmodels.policies.risk import risk_table
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 from tests.naive_capacity import category
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import simmodels as sm
 from simmodels.errors import ImpossibleJobError
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 
 @pytest.mark.parametrize("engine", ["compiled", "simpy"])

@@ -7,8 +7,8 @@ import pytest
 import simmodels as sm
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay
-from simmodels.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
-from simmodels.workload import Workload
+from simmodels.results.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
+from simmodels.work.workload import Workload
 
 ENGINES = ["compiled", "simpy"]
 

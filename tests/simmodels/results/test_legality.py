@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import simmodels as sm
-from simmodels.capacity import Mode
+from simmodels.clusters.capacity import Mode
 from simmodels.errors import IllegalScheduleError
 from simmodels.policies.queue_options import Overrun
 from simmodels.results.legality import RULES

@@ -23,7 +23,7 @@ from experiments.studies.capacity.results import AUTHORS, INDEPENDENT, INDEPENDE
 from experiments.studies.capacity.settings import CENTRE, CHANGES, INTERPRETATIONS, equivalent_platform, points
 from experiments.studies.capacity.study import Capacity, jobs_of, simulated, walk_of
 from simmodels.errors import SimModelsError
-from simmodels.streams import entropy
+from simmodels.ground.streams import entropy
 from workloads.perotin import RISKY_FAMILIES
 
 SMALL = {"lead_days": 1.0, "window_days": 0.5, "workload": ["LogScale"], "trace": [0, 1], "jobs_per_week": 7000}

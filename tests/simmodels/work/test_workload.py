@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.workflow import Workflow
-from simmodels.workload import COLUMNS, Job, Workload
+from simmodels.work.workflow import Workflow
+from simmodels.work.workload import COLUMNS, Job, Workload
 
 WHOLE = st.integers(-(2**40), 2**40)
 SECONDS = st.integers(0, 10**7).map(float) | st.floats(0, 1e7, allow_nan=False)

@@ -19,10 +19,10 @@ from simmodels.ground.durations import Duration, as_seconds, duration
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import as_integer, as_number, ranges
 from simmodels.ground.plugins import plugin
-from simmodels.job import Job, Numbers
-from simmodels.limits import NO_LIMIT, REQUESTED, estimates
 from simmodels.units import HOUR
-from simmodels.workflow import Workflow
+from simmodels.work.job import Job, Numbers
+from simmodels.work.limits import NO_LIMIT, REQUESTED, estimates
+from simmodels.work.workflow import Workflow
 
 __all__ = ["COLUMNS", "Job", "Numbers", "Tasks", "Workload", "WorkloadLike"]
 

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.passes.auction_events import export_results
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.results.attempts import WORKFLOW_OUTCOMES
-from simmodels.results.cluster_spec import ClusterSpec
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 from simmodels.structures.auction_state import ACTIVE, EXPECTED, FINISHED, REJECTED, STARVED, AuctionState
-from simmodels.workload import Workload
+from simmodels.work.workload import Workload
 
 _OUTCOME: Final[NDArray[np.int8]] = np.empty(5, np.int8)
 for _state, _name in (

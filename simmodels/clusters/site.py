@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Literal, Self, get_args
 
-from simmodels.capacity import Capacity
+from simmodels.clusters.capacity import Capacity
+from simmodels.clusters.checkpoints import Checkpoints, checkpoint_numbers
+from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import by_name
 from simmodels.ground.numbers import as_integer
-from simmodels.policies.checkpoints import Checkpoints, checkpoint_numbers
-from simmodels.results.cluster_spec import ClusterSpec
 
 Removes = Literal["highest", "random"]
 

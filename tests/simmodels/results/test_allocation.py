@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.allocation import allocate, format_cores
 from simmodels.errors import IllegalScheduleError, RequestError
-from simmodels.schedule import Schedule
-from simmodels.workload import Workload
+from simmodels.results.allocation import allocate, format_cores
+from simmodels.results.schedule import Schedule
+from simmodels.work.workload import Workload
 from tests.model_scripts import in_order, rigid
 
 

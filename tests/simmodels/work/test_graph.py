@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simmodels import graph
+from simmodels.work import graph
 
 
 @pytest.mark.parametrize("degree", [1, 31, 33, 5_000])

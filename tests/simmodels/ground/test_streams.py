@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simmodels.errors import RequestError
-from simmodels.streams import entropy, stream
+from simmodels.ground.streams import entropy, stream
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 NAMES = st.lists(st.text(max_size=5) | st.integers(-5, 5), max_size=4).map(tuple)
 
 
@@ -85,7 +85,7 @@ def test_no_global_generator_is_read_or_moved() -> None:
 
 @pytest.mark.parametrize("hash_seed", ["0", "4242"])
 def test_another_process_with_another_hash_seed_gives_the_same_bits(hash_seed: str) -> None:
-    code = "from simmodels.streams import stream; print(stream(7, 'a', 3).integers(0, 2**63, 4).tolist())"
+    code = "from simmodels.ground.streams import stream; print(stream(7, 'a', 3).integers(0, 2**63, 4).tolist())"
     surroundings = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(ROOT)}
     printed = subprocess.check_output([sys.executable, "-c", code], env=surroundings, text=True)
     assert printed.strip() == str(bits(7, "a", 3))

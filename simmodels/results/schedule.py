@@ -12,16 +12,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from simmodels import metrics
-from simmodels.capacity import Capacity
-from simmodels.energy import Power, Signal
+from simmodels.clusters.capacity import Capacity
+from simmodels.clusters.cluster_spec import ClusterSpec, Terms
+from simmodels.clusters.energy import Power, Signal
 from simmodels.errors import RequestError, UnknownNameError, must_be
 from simmodels.ground.arguments import Guided, as_instance, with_items
 from simmodels.ground.cards import card
 from simmodels.ground.durations import Duration
 from simmodels.ground.files import as_path, replacing, write_csv
 from simmodels.ground.numbers import as_column, is_whole
-from simmodels.results import merit
+from simmodels.results import merit, metrics
 from simmodels.results.attempts import (
     ATTEMPT_COLUMNS,
     COMPLETED,
@@ -40,15 +40,14 @@ from simmodels.results.attempts import (
     rows_of,
 )
 from simmodels.results.card import schedule_card
-from simmodels.results.cluster_spec import ClusterSpec, Terms
 from simmodels.results.evidence import Evidence
 from simmodels.results.legality import check
 from simmodels.results.plots import Plots
 from simmodels.results.tables import job_table, task_table
 from simmodels.results.workflow_graph import graph_with_results
 from simmodels.results.workflow_results import WorkflowResults
-from simmodels.workflow import Workflow
-from simmodels.workload import Workload
+from simmodels.work.workflow import Workflow
+from simmodels.work.workload import Workload
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -707,7 +706,7 @@ class Schedule(Guided):
         schedulers without it).
 
         What has no value (no job ended, a window of no length) is NaN. The formulas and their
-        sources are in `simmodels.metrics`.
+        sources are in `simmodels.results.metrics`.
 
         Parameters
         ----------

@@ -6,8 +6,8 @@ import numpy as np
 
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import Floats
-from simmodels.schedule import COMPLETED, UNFINISHED, Schedule
-from simmodels.workload import Workload, WorkloadLike
+from simmodels.results.schedule import COMPLETED, UNFINISHED, Schedule
+from simmodels.work.workload import Workload, WorkloadLike
 
 WAIT: Final = "wait_s"
 """The column of a log that says how long each job waited; -1 where that is not known."""

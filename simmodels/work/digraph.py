@@ -7,7 +7,7 @@ from simmodels.errors import ImpossibleJobError, RequestError, brief, must_be
 
 
 def workflow_columns(given: object, job_id: int | None, submit_s: float | None) -> dict[str, Any]:
-    """Return the arguments of `simmodels.workflow.Workflow` that a graph gives, by name.
+    """Return the arguments of `simmodels.work.workflow.Workflow` that a graph gives, by name.
 
     Parameters
     ----------

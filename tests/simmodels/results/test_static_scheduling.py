@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
-from simmodels.static_scheduling import Plan, Problem, plan, solve
-from simmodels.workflow import Workflow
+from simmodels.results.static_scheduling import Plan, Problem, plan, solve
+from simmodels.work.workflow import Workflow
 
 METHODS = ("HEFT", "CPOP", "PEFT")
 

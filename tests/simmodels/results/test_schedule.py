@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simmodels.energy import Power
+from simmodels.clusters.energy import Power
 from simmodels.errors import IllegalScheduleError, RequestError, UnknownNameError
-from simmodels.schedule import COMPLETED, UNFINISHED, ClusterSpec, Schedule
-from simmodels.workflow import Workflow
-from simmodels.workload import Workload
+from simmodels.results.schedule import COMPLETED, UNFINISHED, ClusterSpec, Schedule
+from simmodels.work.workflow import Workflow
+from simmodels.work.workload import Workload
 from tests.model_scripts import rigid
 
 NAN = math.nan

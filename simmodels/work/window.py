@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import Duration, as_window
-from simmodels.workload import Job, Workload
+from simmodels.work.workload import Job, Workload
 
 Rows = NDArray[np.int64]
 

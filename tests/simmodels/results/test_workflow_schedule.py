@@ -3,11 +3,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from simmodels.curve import ValueCurve
 from simmodels.errors import IllegalScheduleError, RequestError
-from simmodels.schedule import Schedule
+from simmodels.results.schedule import Schedule
 from simmodels.simulate import simulate_workflows
-from simmodels.workflow import Workflow
+from simmodels.work.curve import ValueCurve
+from simmodels.work.workflow import Workflow
 
 LINE = ValueCurve.linear(2, 6)
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels import graph
 from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.workflow import FOREVER, Task, ValueCurve, Workflow
+from simmodels.work import graph
+from simmodels.work.workflow import FOREVER, Task, ValueCurve, Workflow
 from tests.naive_market import NaiveAuction
 
 DIAMOND = [(0, 1), (0, 2), (1, 3), (2, 3)]

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simmodels import graph
-from simmodels.curve import FOREVER, ValueCurve
-from simmodels.digraph import workflow_columns
 from simmodels.errors import ImpossibleJobError, must_be
 from simmodels.ground.arguments import Guided, as_instance, as_tuple
 from simmodels.ground.cards import card, levels, line_chart, number
@@ -18,6 +15,9 @@ from simmodels.ground.durations import Duration, as_seconds, duration
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.numbers import MOST, as_column, as_number, is_number
 from simmodels.units import HOUR
+from simmodels.work import graph
+from simmodels.work.curve import FOREVER, ValueCurve
+from simmodels.work.digraph import workflow_columns
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -16,8 +16,8 @@ from simmodels.errors import IllegalScheduleError, RequestError, must_be
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Floats, Ints, ranges
 from simmodels.ground.signals import heed_signals
-from simmodels.schedule import Schedule
-from simmodels.workload import Workload
+from simmodels.results.schedule import Schedule
+from simmodels.work.workload import Workload
 
 Bounds: TypeAlias = NDArray[np.int32]
 

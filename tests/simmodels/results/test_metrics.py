@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels import metrics
 from simmodels.errors import RequestError
+from simmodels.results import metrics
 
 
 def floats(*values: float) -> np.ndarray:

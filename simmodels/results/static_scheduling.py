@@ -19,14 +19,14 @@ from typing import Final, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simmodels import graph
+from simmodels.clusters.cluster_spec import ClusterSpec, Terms
 from simmodels.errors import ImpossibleJobError, RequestError, must_be, require_known
 from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.ground.durations import Duration, as_seconds
-from simmodels.results.cluster_spec import ClusterSpec, Terms
-from simmodels.schedule import Schedule
-from simmodels.workflow import Workflow, delays
-from simmodels.workload import Workload
+from simmodels.results.schedule import Schedule
+from simmodels.work import graph
+from simmodels.work.workflow import Workflow, delays
+from simmodels.work.workload import Workload
 
 Method = Literal["HEFT", "CPOP", "PEFT"]
 _TIE: Final = 1e-9  # ranks are sums of averages, which rounding makes differ where they are equal

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import simmodels as sm
-from simmodels.capacity import next_machines
+from simmodels.clusters.capacity import next_machines
 from simmodels.errors import IllegalScheduleError, RequestError, UnknownNameError
-from simmodels.schedule import UNFINISHED
+from simmodels.results.schedule import UNFINISHED
 from simmodels.units import HOUR
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.curve import FOREVER, ValueCurve
 from simmodels.errors import RequestError
+from simmodels.work.curve import FOREVER, ValueCurve
 from tests import naive_market
 
 STEP = ValueCurve([(2, 1), (3, 0.8), (4, 0.8), (4, 0.5), (7, 0.1), (8, 0)])
