@@ -65,7 +65,7 @@ class Calibration:
         The most cores that were in use at once by the log, and the cores of the replay's machine.
     outages_s
         Spans in which no job started, though the cores of the first that waited were free: begin and end.
-    places
+    clusters
         How many clusters the replay has.
 
     Notes
@@ -85,7 +85,7 @@ class Calibration:
     peak_cores: int
     cores: int
     outages_s: tuple[tuple[float, float], ...]
-    places: int
+    clusters: int
 
     def factor(self, measure: str = "mean_wait_s") -> float:
         """Return how many times as long as in the replay a wait of the log is; infinite or NaN without waits."""
@@ -157,7 +157,7 @@ def calibrate(replayed: Schedule) -> Calibration | None:
         held.peak,
         held.size,
         held.outages_s() if known else (),
-        len(replayed.places),
+        len(replayed.clusters),
     )
 
 
@@ -335,7 +335,7 @@ def causes_of(calibration: Calibration, log: Workload, *, fitted: bool = False) 
         yield f"the log has up to {calibration.peak_cores:,} cores in use, the machine {calibration.cores:,}"
     if calibration.known_share < 1 - _FEW:
         yield f"the log says when jobs started for {percent(calibration.known_share)} of its core hours only"
-    yield from _not_in_the_replay(log, calibration.places)
+    yield from _not_in_the_replay(log, calibration.clusters)
     if calibration.free_share > _MUCH:
         share = percent(calibration.free_share)
         yield f"cores were free in {share} of the waiting time (holds, user limits, jobs ahead)"
@@ -346,9 +346,9 @@ def causes_of(calibration: Calibration, log: Workload, *, fitted: bool = False) 
     yield "priorities that no order tried has" if fitted else "another order, or priorities, than those replayed"
 
 
-def _not_in_the_replay(log: Workload, places: int) -> Iterator[str]:
+def _not_in_the_replay(log: Workload, clusters: int) -> Iterator[str]:
     """Hand out what jobs of a log had or asked for that a replay on this many clusters does not know, a clause each."""
-    for name in ("partition", "queue") if places == 1 else ():
+    for name in ("partition", "queue") if clusters == 1 else ():
         if (count := several(log, name)) > 1:
             yield f"the log has {count} {name}s with at least 1 % of the jobs each, the replay one"
     for what, share in not_modelled(log):

@@ -18,8 +18,8 @@ from workloads.cleaning import FILTERS
 _SAID: Final = re.compile(r'``"(\w+)"``:? \(?([^);.]*)')
 
 
-class Kind(NamedTuple):
-    """A kind of choice: its title, the columns of its table, one row per name, and what the letters stand for."""
+class Topic(NamedTuple):
+    """A topic of `list`: its title, the columns of its table, one row per name, and what the letters stand for."""
 
     title: str
     columns: str
@@ -45,8 +45,8 @@ def _of_option(option: str) -> Callable[[], Iterable[Mapping[str, Any]]]:
     return lambda: _abouts(dict(_SAID.findall(said)))
 
 
-CHOICES: Final[Mapping[str, Kind]] = {
-    "orders": Kind(
+CHOICES: Final[Mapping[str, Topic]] = {
+    "orders": Topic(
         "orders of a queue",
         "name about formula source",
         lambda: [
@@ -54,24 +54,24 @@ CHOICES: Final[Mapping[str, Kind]] = {
         ],
         " (r submit, p estimate or limit, q cores, w wait; the least value goes first)",
     ),
-    "bids": Kind(
+    "bids": Topic(
         "bids of workflows",
         "name about wins formula source",
         lambda: [_of(BIDS, bid, "name", "about", "wins", "formula", "source", "needs") for bid in bids().values()],
     ),
-    "backfillings": Kind("backfillings", "name about", _of_option("backfilling")),
-    "decide": Kind("--decide: when a queue decides", "name about", _of_option("decide")),
-    "overrun": Kind("--overrun: what happens to a job that reaches its limit", "name about", _of_option("overrun")),
-    "engines": Kind("engines: all give the same schedule", "name about", lambda: _abouts(ENGINES)),
-    "heuristics": Kind("heuristics on machines", "name about", lambda: _abouts(HEURISTICS)),
-    "routers": Kind("routers before several clusters", "name about", lambda: _abouts(ROUTERS)),
-    "metrics": Kind(
+    "backfillings": Topic("backfillings", "name about", _of_option("backfilling")),
+    "decide": Topic("--decide: when a queue decides", "name about", _of_option("decide")),
+    "overrun": Topic("--overrun: what happens to a job that reaches its limit", "name about", _of_option("overrun")),
+    "engines": Topic("engines: all give the same schedule", "name about", lambda: _abouts(ENGINES)),
+    "heuristics": Topic("heuristics on machines", "name about", lambda: _abouts(HEURISTICS)),
+    "routers": Topic("routers before several clusters", "name about", lambda: _abouts(ROUTERS)),
+    "metrics": Topic(
         f"metrics of --json (wait_s to slr as {', '.join(f'{each}_' for each in STATISTICS)})",
         "name about",
         lambda: _abouts(IN_WORDS),
     ),
-    "studies": Kind("studies to run", "name about", lambda: _abouts(dict(listed()))),
-    "filters": Kind(
+    "studies": Topic("studies to run", "name about", lambda: _abouts(dict(listed()))),
+    "filters": Topic(
         "filters for --clean",
         "name about reasons",
         lambda: [
@@ -80,10 +80,10 @@ CHOICES: Final[Mapping[str, Kind]] = {
         ],
     ),
 }
-KINDS: Final = tuple(CHOICES)
+TOPICS: Final = tuple(CHOICES)
 """What can be listed."""
 
 
 def names_of(what: str) -> tuple[str, ...]:
-    """Return the names of a kind of choice, or of the kinds themselves."""
-    return KINDS if what == "kinds" else tuple(row["name"] for row in CHOICES[what].rows())
+    """Return the names of a topic, or of the topics themselves."""
+    return TOPICS if what == "topics" else tuple(row["name"] for row in CHOICES[what].rows())

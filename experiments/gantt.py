@@ -155,7 +155,7 @@ def _panels(shown: Mapping[str, Schedule]) -> list[Panel]:
     """Return the panels: each cluster of each schedule."""
     for each in shown.values():
         as_instance("schedules", each, Schedule)
-    panels = [Panel(name, each, cluster) for name, each in shown.items() for cluster in range(len(each.places))]
+    panels = [Panel(name, each, cluster) for name, each in shown.items() for cluster in range(len(each.clusters))]
     as_integer("the number of panels of a Gantt chart", len(panels), 1, MOST_PANELS)
     return panels
 
@@ -253,11 +253,11 @@ def _add_scale(figure: Figure, axes: list[Axes], colour: Colouring, most_s: floa
 
 def _set_axes(axes: Axes, panel: Panel, window_s: tuple[float, float], share: float) -> float:
     """Set the axes of a panel that has this share of the figure's height; return the unit of time."""
-    place, unit_s = panel.place, time_axis(axes, window_s, panel.schedule.workload)
+    spec, unit_s = panel.spec, time_axis(axes, window_s, panel.schedule.workload)
     axes.set_ylim(0, panel.top)
     what = "machine" if panel.by_machine else "core"
-    if len(panel.schedule.places) > 1:
-        what = place.name if place.kind is None or place.kind in place.name else f"{place.name}\n{place.kind}"
+    if len(panel.schedule.clusters) > 1:
+        what = spec.name if spec.kind is None or spec.kind in spec.name else f"{spec.name}\n{spec.kind}"
     axes.set_ylabel(what)
     ticks = max(2, round(1.4 * share * size_in(axes)[1]))
     locator = MaxNLocator(ticks, integer=True, min_n_ticks=1, steps=[1, 2, 4, 5, 10])

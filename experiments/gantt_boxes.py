@@ -28,19 +28,19 @@ class Panel(NamedTuple):
     cluster: int
 
     @property
-    def place(self) -> ClusterSpec:
+    def spec(self) -> ClusterSpec:
         """Return the cluster."""
-        return self.schedule.places[self.cluster]
+        return self.schedule.clusters[self.cluster]
 
     @property
     def by_machine(self) -> bool:
         """Whether a row is a machine; else it is a core."""
-        return self.place.machines > 1
+        return self.spec.machines > 1
 
     @property
     def top(self) -> int:
         """Return how many rows it has."""
-        return self.place.machines if self.by_machine else self.place.cores
+        return self.spec.machines if self.by_machine else self.spec.cores
 
     def __hash__(self) -> int:
         """Return a hash by name and cluster: schedules have none."""
@@ -51,8 +51,8 @@ def heights_of(panels: Sequence[Panel]) -> Floats:
     """Return how high panels are, as shares of the highest of their schedule."""
     most: dict[str, int] = {}
     for panel in panels:
-        most[panel.name] = max(most.get(panel.name, 0), panel.place.cores)
-    return np.array([panel.place.cores / most[panel.name] for panel in panels])
+        most[panel.name] = max(most.get(panel.name, 0), panel.spec.cores)
+    return np.array([panel.spec.cores / most[panel.name] for panel in panels])
 
 
 class Boxes(NamedTuple):
@@ -93,7 +93,7 @@ def corners_of(left: Floats, right: Floats, low: Floats, high: Floats) -> Floats
 
 def boxes_of(panel: Panel, window_s: tuple[float, float]) -> Boxes:
     """Return the rectangles of a panel within a window."""
-    (low_s, high_s), place = window_s, panel.place
+    (low_s, high_s), spec = window_s, panel.spec
     runs = panel.schedule.all_attempts()
     runs = runs[(runs["cluster"] == panel.cluster) & runs["start_s"].notna()]
     if panel.by_machine:  # a pool gives out its cores by what ran before, as tables of cores do
@@ -115,7 +115,7 @@ def boxes_of(panel: Panel, window_s: tuple[float, float]) -> Boxes:
     found: list[tuple[Ints, Floats, Floats]] = []
     for here in np.split(order, cuts) if len(order) else ():
         which = int(machine[here[0]])
-        cores = place.cores_of(which) if panel.by_machine else place.cores
+        cores = spec.cores_of(which) if panel.by_machine else spec.cores
         work = panel.schedule.workload
         given = allocate_attempts(work, row[here], start_s[here], end_s[here], needed[here], cores)
         lines = np.repeat(here, np.diff(given.offsets))

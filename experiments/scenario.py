@@ -240,7 +240,7 @@ class ScenarioRequest:
         if self.inside and self.cores_per_machine is not None:
             limit = self.cores_per_machine
         elif self.clusters is not None:
-            limit = max(place.cores for place in self.clusters)
+            limit = max(spec.cores for spec in self.clusters)
         elif self.capacity_source is not None:
             limit = None
         if limit is None and self.capacity_source is None:
@@ -253,7 +253,7 @@ class ScenarioRequest:
     def _cores_of_load(self, size: int | None) -> int:
         """Return the cores that the load of workflows is a share of; `size` is that of the log."""
         if self.clusters is not None:
-            return sum(place.cores for place in self.clusters)
+            return sum(spec.cores for spec in self.clusters)
         if self.capacity_source is None:
             return _DEFAULT.cores if size is None else size
         if self.capacity_source.mean is None:
@@ -268,27 +268,27 @@ class ScenarioRequest:
         self, cores: int | None, work: Workload, window_s: tuple[float, float] | None, note: Callable[[str], None]
     ) -> tuple[Site, ...] | None:
         """Return the clusters; None for one pool of the size that the log says."""
-        size, places = self.cores_per_machine, self.clusters
-        if places is None and self.folder is not None and (size is None or self.capacity_source is None):
-            places = (_DEFAULT if cores is None else ClusterSpec("cluster", cores),)
+        size, specs = self.cores_per_machine, self.clusters
+        if specs is None and self.folder is not None and (size is None or self.capacity_source is None):
+            specs = (_DEFAULT if cores is None else ClusterSpec("cluster", cores),)
         if size is None:
-            return None if places is None else tuple(Site.of(place) for place in places)
-        if places is None:  # one cluster: of as many machines as the capacity has, or the cores make
+            return None if specs is None else tuple(Site.of(spec) for spec in specs)
+        if specs is None:  # one cluster: of as many machines as the capacity has, or the cores make
             own = cores if self.capacity_source is None else self.log and self.log.cores
             if self.capacity_source is None and own is None:
                 raise RequestError("--cores-per-machine needs a number of cores", "add --clusters or --cores")
-            places = (ClusterSpec("machines", own or 0),)
+            specs = (ClusterSpec("machines", own or 0),)
         sites = []
-        for number, place in enumerate(places):
-            if place.cores % size:
-                what = f"the cores of cluster {place.name!r}"
-                raise RequestError(must_be(what, f"a multiple of --cores-per-machine, {size},", place.cores))
-            capacity = None if self.capacity_source is None else self._capacity(number, place, work, window_s, note)
+        for number, spec in enumerate(specs):
+            if spec.cores % size:
+                what = f"the cores of cluster {spec.name!r}"
+                raise RequestError(must_be(what, f"a multiple of --cores-per-machine, {size},", spec.cores))
+            capacity = None if self.capacity_source is None else self._capacity(number, spec, work, window_s, note)
             sites.append(
                 Site(
-                    name=place.name,
-                    kind=place.kind,
-                    machines=place.cores // size or None,
+                    name=spec.name,
+                    kind=spec.kind,
+                    machines=spec.cores // size or None,
                     cores_per_machine=size,
                     capacity=capacity,
                     checkpoints=self.checkpoints,
@@ -299,7 +299,7 @@ class ScenarioRequest:
     def _capacity(
         self,
         number: int,
-        place: ClusterSpec,
+        spec: ClusterSpec,
         work: Workload,
         window_s: tuple[float, float] | None,
         note: Callable[[str], None],
@@ -307,7 +307,7 @@ class ScenarioRequest:
         """Return how many machines a cluster has over time; of several, each has a walk of its own."""
         assert self.capacity_source is not None  # noqa: S101  asked before
         begin, end = span = window_s or self._horizon(work)
-        seed = self.seed if number == 0 else entropy(self.seed, "walk", place.name)
+        seed = self.seed if number == 0 else entropy(self.seed, "walk", spec.name)
         capacity, left_out = self.capacity_source.over(span, seed=seed, whole=window_s is not None)
         if window_s is None:  # nothing but the last job ends the run: all machines on, so that it can end
             capacity = Capacity(
@@ -318,7 +318,7 @@ class ScenarioRequest:
             )
         there = capacity.machines[capacity.time_s < end]
         low, high, mean = int(there.min()), int(there.max()), capacity.machine_seconds(begin, end) / (end - begin)
-        name = "machines" if self.clusters is None else f"machines of {place.name}"
+        name = "machines" if self.clusters is None else f"machines of {spec.name}"
         note(f"{name}: {low:,} to {high:,}, {mean:.1f} on average, {count_of(len(there) - 1, 'change')}")
         for what, count in left_out.items():
             if count:

@@ -164,10 +164,10 @@ def _change(value: float, before: float) -> str:
 
 def _columns(cell: Cell) -> Mapping[str, str]:
     """Return which figures of merit a comparison shows, by what there is, each with its heading."""
-    metrics, places = cell.metrics, () if cell.schedule is None else cell.schedule.places
+    metrics, clusters = cell.metrics, () if cell.schedule is None else cell.schedule.clusters
     workflows = _OF_WORKFLOWS if "value" in metrics else {}
     others = {name: _SHOWN[name] for name in _BRIEF} if workflows else _SHOWN
-    if "goodput" in metrics and any(place.machines != 1 for place in places):  # a pool is one machine in a window
+    if "goodput" in metrics and any(spec.machines != 1 for spec in clusters):  # a pool is one machine in a window
         others = _OF_MACHINES
     return {name: heading for name, heading in {**workflows, **others}.items() if name in metrics}
 

@@ -32,17 +32,17 @@ def parse_clusters(text: str) -> tuple[ClusterSpec, ...]:
     RequestError
         A part is something else, a cluster has no core, or there are more than 10,000 clusters.
     """
-    places: list[ClusterSpec] = []
+    specs: list[ClusterSpec] = []
     for part in text.split(","):
         found = _CLUSTER.fullmatch(part)
         if found is None or not 1 <= int(found[2]) <= MOST or not 1 <= int(found[1] or 1) <= _MOST:
             raise RequestError(must_be("clusters", "HOW-MANYxCORES:KIND, such as 3x1000:Kind1", part.strip()))
         for _ in range(int(found[1] or 1)):
-            name = f"{found[3] or 'cluster'}-{1 + sum(place.kind == found[3] for place in places)}"
-            places.append(ClusterSpec(name, int(found[2]), found[3]))
-    if len(places) > _MOST:
-        raise RequestError(must_be("the number of clusters", f"at most {_MOST}", len(places)))
-    return tuple(places)
+            name = f"{found[3] or 'cluster'}-{1 + sum(spec.kind == found[3] for spec in specs)}"
+            specs.append(ClusterSpec(name, int(found[2]), found[3]))
+    if len(specs) > _MOST:
+        raise RequestError(must_be("the number of clusters", f"at most {_MOST}", len(specs)))
+    return tuple(specs)
 
 
 def parse_curve(text: str) -> ValueCurve:

@@ -40,9 +40,7 @@ from simmodels.policies.polynomial import Polynomial
 from simmodels.policies.selection import EXP3, UCB1, EpsilonGreedy, FullFeedback, RandomOrder, Strategy
 from simmodels.results.logged import as_logged
 from simmodels.results.schedule import ClusterSpec, Schedule, Terms
-from simmodels.results.schedule import Schedule as CapacitySchedule  # one class, under its earlier names too
-from simmodels.results.schedule import Schedule as WorkflowSchedule
-from simmodels.results.static_scheduling import plan
+from simmodels.results.static_scheduling import static_schedule
 from simmodels.simulate import simulate, simulate_on_machines, simulate_workflows
 from simmodels.tuning import Tuner, replay_tuned
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
@@ -69,7 +67,6 @@ __all__ = [
     "Capacity",
     "CapacityChange",
     "CapacityProcess",
-    "CapacitySchedule",
     "Checkpoints",
     "Cluster",
     "ClusterSpec",
@@ -130,7 +127,6 @@ __all__ = [
     "UnknownNameError",
     "ValueCurve",
     "Workflow",
-    "WorkflowSchedule",
     "Workload",
     "__version__",
     "all_done",
@@ -141,12 +137,12 @@ __all__ = [
     "fit_polynomial",
     "order",
     "orders",
-    "plan",
     "replay_tuned",
     "run_trials",
     "score_jobs",
     "simulate",
     "simulate_on_machines",
     "simulate_workflows",
+    "static_schedule",
     "young_daly_s",
 ]

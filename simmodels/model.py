@@ -123,9 +123,9 @@ class Model:
             return
         site = self.site
         if isinstance(self.options, PlacementOptions):
-            require_lengths(self.work, site.place.cores_per_machine)
+            require_lengths(self.work, site.spec.cores_per_machine)
             if self.options.fill_order is not None:
-                self.options.filled(site.place.machines, self.seed)
+                self.options.filled(site.spec.machines, self.seed)
         else:
             self.work.require_runnable(site.size)
         if self.on_machines:

@@ -28,7 +28,7 @@ from simmodels.work.workload import Workload, WorkloadLike
 if TYPE_CHECKING:
     from simmodels.policies.option_types import SimulateOnMachinesOptions, SimulateOptions, SimulateWorkflowsOptions
 
-Cluster = int | Site | ClusterSpec | tuple[str, int] | tuple[str, int, str | None]
+ClusterLike = int | Site | ClusterSpec | tuple[str, int] | tuple[str, int, str | None]
 
 
 @by_name("for example simulate(log, cores=64)")
@@ -36,7 +36,7 @@ Cluster = int | Site | ClusterSpec | tuple[str, int] | tuple[str, int, str | Non
 def simulate(
     workload: WorkloadLike,
     *,
-    on: Cluster | Sequence[Cluster] | None = None,
+    on: ClusterLike | Sequence[ClusterLike] | None = None,
     cores: int | None = None,
     capacity: Capacity | pd.DataFrame | Iterable[CapacityChange] | None = None,
     cores_per_machine: int | None = None,
@@ -223,7 +223,7 @@ def simulate_on_machines(
 def simulate_workflows(
     workflows: WorkloadLike,
     *,
-    clusters: Sequence[Cluster],
+    clusters: Sequence[ClusterLike],
     bid: str | Priority = "PVR",
     engine: Engine = "auto",
     seed: int = 0,

@@ -61,8 +61,8 @@ def for_the_slow(options: dict[str, Any]) -> dict[str, Any]:
 
 def assert_same(one: Schedule, other: Schedule) -> None:
     pd.testing.assert_frame_equal(one.attempts, other.attempts, check_exact=True)
-    for place in one.places:
-        found = [each.on(place.name).capacity if len(each.places) > 1 else each.capacity for each in (one, other)]
+    for spec in one.clusters:
+        found = [each.on(spec.name).capacity if len(each.clusters) > 1 else each.capacity for each in (one, other)]
         assert found[0].time_s.tolist() == found[1].time_s.tolist()
         assert found[0].machines.tolist() == found[1].machines.tolist()
     pd.testing.assert_frame_equal(one.off_spans, other.off_spans, check_exact=True)

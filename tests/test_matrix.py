@@ -124,7 +124,7 @@ def totals(schedule: sm.Schedule) -> dict[str, float]:
     """What adds up over the clusters of a schedule: numbers, core-seconds, energy."""
     runs, metrics = schedule.runs, schedule.metrics()
     low, high = schedule.simulated_s
-    clusters = [schedule.on(place.name) for place in schedule.places]
+    clusters = [schedule.on(spec.name) for spec in schedule.clusters]
     offered = sum(each.cores_per_machine * each.capacity.machine_seconds(low, high) for each in clusters)
     return {
         "attempts": len(runs),

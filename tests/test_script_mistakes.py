@@ -221,7 +221,7 @@ MISTAKES: Final[list[tuple[Callable[[], object], str]]] = [
         "unknown colour 'users'; did you mean user? known: job, user, wait, length",
     ),
     (
-        lambda: sm.plan(JOBS, [("a", 4)]),
+        lambda: sm.static_schedule(JOBS, [("a", 4)]),
         "workflow must be a Workflow (got {'cores': [1, 2], 'runtime_s': [10, 10], 'submit_s': [0, 5]})",
     ),
     (
@@ -314,8 +314,8 @@ MISTAKES: Final[list[tuple[Callable[[], object], str]]] = [
         lambda: sm.simulate_on_machines(JOBS, [(0, 2)], cores_per_machine=2, heuristic="TargetAsap", reference=[FLOW]),
         "reference must be a Workload, or None (got [a Workflow])",
     ),
-    (lambda: sm.plan([FLOW], [("a", 4)]), "workflow must be a Workflow (got [a Workflow])"),
-    (lambda: sm.plan(FLOW, [("a", 4)], tick_s="soon"), f"tick_s must be {SECONDS} (got 'soon')"),
+    (lambda: sm.static_schedule([FLOW], [("a", 4)]), "workflow must be a Workflow (got [a Workflow])"),
+    (lambda: sm.static_schedule(FLOW, [("a", 4)], tick_s="soon"), f"tick_s must be {SECONDS} (got 'soon')"),
     (lambda: sm.Recorder(queue().env).schedule(), EARLY),
     (recorder_of_what_is_to_come, EARLY),
     (lambda: sm.Environment().timeout("soon"), f"delay must be {SECONDS} (got 'soon')"),

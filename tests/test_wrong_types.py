@@ -116,7 +116,7 @@ CALLS: Final[Mapping[str, Callable[[], Call]]] = {
     "fit_polynomial": lambda: call(SCORES, ["p"]),
     "order": lambda: call(lambda cores: cores, name="mine", formula="", source=""),
     "orders": call,
-    "plan": lambda: call(FLOW, [("a", 4)]),
+    "static_schedule": lambda: call(FLOW, [("a", 4)]),
     "replay_tuned": lambda: call(JOBS, sm.UCB1(choices=["FCFS", "SAF"]), cores=8, options=QueueOptions.checked()),
     "run_trials": lambda: call(PAIR, [[0, 1, 2]]),
     "score_jobs": lambda: call(PAIR, 64, seed=1),
@@ -200,9 +200,8 @@ MADE_BY_THE_MODEL: Final = {
     *("Attempt", "Outcome", "Machine", "Placement", "TaskRun", "Router", "Strategy"),
     *("Polynomial", "Fit", "Pair", "ClusterSpec"),
     *("Submitted", "Routed", "Started", "Backfilled", "Reserved", "Ended", "Lost", "Priced", "Powered"),
-    *("CapacitySchedule", "WorkflowSchedule"),
 }
-"""Records that a model hands out, bases, and second names: nobody calls them."""
+"""Records that a model hands out, and bases: nobody calls them."""
 
 
 @pytest.fixture

@@ -14,35 +14,35 @@ class List:
 
     Parameters
     ----------
-    kind
-        orders, bids, backfillings, heuristics, ...: one kind, with formulas and sources; by default all.
+    topic
+        orders, bids, backfillings, heuristics, ...: one topic, with formulas and sources; by default all.
     """
 
-    kind: Annotated[str | None, Option("", "[KIND]", known="kinds")] = None
+    topic: Annotated[str | None, Option("", "[TOPIC]", known="kinds")] = None
     json: Json = False
 
 
 def list_choices(asked: List) -> int:
-    """Print what can be chosen of one kind, with all that is known of it, or of all kinds; return the exit status.
+    """Print what can be chosen of one topic, with all that is known of it, or of all topics; return the exit status.
 
     Raises
     ------
     UnknownNameError
-        There is no such kind.
+        There is no such topic.
     """
-    from experiments.choices import CHOICES, KINDS  # noqa: PLC0415  the help does not wait for the models
+    from experiments.choices import CHOICES, TOPICS  # noqa: PLC0415  the help does not wait for the models
     from experiments.tables import listing  # noqa: PLC0415  the same
     from simmodels.errors import require_known  # noqa: PLC0415  the same
 
-    kind = asked.kind
-    if kind is not None:
-        require_known("kind of choice", kind, KINDS)
-    found = {name: CHOICES[name] for name in (KINDS if kind is None else (kind,))}
+    topic = asked.topic
+    if topic is not None:
+        require_known("topic", topic, TOPICS)
+    found = {name: CHOICES[name] for name in (TOPICS if topic is None else (topic,))}
     if asked.json:
         print_json({name: list(each.rows()) for name, each in found.items()})
         return DONE
     for each in found.values():
-        columns = each.columns if kind is not None else "name about"
+        columns = each.columns if topic is not None else "name about"
         rows = [[_cell(row[name]) for name in columns.split()] for row in each.rows()]
         print_table(each.title + (each.letters if "formula" in columns else ""), listing(columns, rows))
     return DONE

@@ -63,13 +63,11 @@ def write_trace(schedule: Schedule, path: str | os.PathLike[str], *, power: Powe
 def event_trace(schedule: Schedule, *, power: Power | None = None) -> EventTrace:
     """Return a schedule as tracks of slices and counters; see `write_trace`."""
     window_s = simulated_window(schedule)
-    panels = [Panel("", schedule, cluster) for cluster in range(len(schedule.places))]
+    panels = [Panel("", schedule, cluster) for cluster in range(len(schedule.clusters))]
     tracks = [*_counters(schedule, window_s, power)]
     for panel in panels:
         tracks += _tracks(panel, window_s)
-    names = [
-        each.place.name if each.place.kind is None else f"{each.place.name} ({each.place.kind})" for each in panels
-    ]
+    names = [each.spec.name if each.spec.kind is None else f"{each.spec.name} ({each.spec.kind})" for each in panels]
     about: dict[str, Any] = {
         "workload": schedule.workload.name,
         "cores": schedule.cores,
@@ -86,11 +84,11 @@ def _counters(schedule: Schedule, window_s: tuple[float, float], power: Power | 
     queue, used = schedule.queue_length(), schedule.cores_used()
     yield Track(0, "jobs waiting", values=_points(queue, window_s), unit="jobs")
     yield Track(0, "cores in use", values=_points(used, window_s), unit="cores")
-    on = [machines_on(schedule.off_spans, k, place.machines, window_s) for k, place in enumerate(schedule.places)]
+    on = [machines_on(schedule.off_spans, k, spec.machines, window_s) for k, spec in enumerate(schedule.clusters)]
     if schedule.off_spans is not None:
-        for place, each in zip(schedule.places, on, strict=True):
+        for spec, each in zip(schedule.clusters, on, strict=True):
             table = pd.DataFrame({"time_s": each.time_s, "machines": each.machines})
-            yield Track(0, f"machines on, {place.name}", values=_points(table, window_s), unit="machines")
+            yield Track(0, f"machines on, {spec.name}", values=_points(table, window_s), unit="machines")
     if power is not None:
         time_s = np.unique(np.concatenate([used["time_s"].to_numpy(), *(each.time_s for each in on)]))
         cores = _held(used["time_s"].to_numpy(), used["cores_used"].to_numpy(), time_s)
@@ -123,7 +121,7 @@ def _tracks(panel: Panel, window_s: tuple[float, float]) -> Iterator[Track]:
     for number in range(panel.top if panel.by_machine else 1):
         part = runs.iloc[edges[number] : edges[number + 1]]
         row, left_s, right_s = (part[name].to_numpy() for name in ("row", "left_s", "right_s"))
-        cores = panel.place.cores_of(number) if panel.by_machine else panel.place.cores
+        cores = panel.spec.cores_of(number) if panel.by_machine else panel.spec.cores
         given = allocate_attempts(schedule.workload, row, left_s, right_s, np.ones(len(row), np.int64), cores)
         lane, name = given.first.astype(np.int64), f"machine {number}" if panel.by_machine else "jobs"
         for place in range(int(lane.max(initial=0)) + 1):

@@ -69,7 +69,7 @@ def write_view(schedule: Schedule, path: str | os.PathLike[str], *, title: str |
 def view_page(schedule: Schedule, *, title: str | None = None) -> str:
     """Return the page of a schedule as text; see `write_view`."""
     window_s = simulated_window(schedule)
-    panels = [Panel("", schedule, cluster) for cluster in range(len(schedule.places))]
+    panels = [Panel("", schedule, cluster) for cluster in range(len(schedule.clusters))]
     packed, title = Packed(), title or headline("Schedule", schedule)
     _add_rows(packed, schedule)
     partitions = _add_partitions(packed, schedule)
@@ -100,13 +100,13 @@ def view_page(schedule: Schedule, *, title: str | None = None) -> str:
 
 def _panel(panel: Panel, height: float) -> Mapping[str, Any]:
     """Return what the page knows of a cluster."""
-    place = panel.place
+    spec = panel.spec
     return {
-        "name": place.name,
-        "kind": place.kind,
+        "name": spec.name,
+        "kind": spec.kind,
         "what": "machine" if panel.by_machine else "core",
         "rows": int(panel.top),
-        "cores": int(place.cores),
+        "cores": int(spec.cores),
         "step": _STEP if panel.by_machine else 1,
         "height": max(float(height), LOWEST),
     }
@@ -221,9 +221,9 @@ def _dates(schedule: Schedule) -> tuple[datetime, datetime] | None:
 def summary(schedule: Schedule) -> tuple[str, ...]:
     """Return a schedule in sentences, for those who cannot see the chart."""
     work, found = schedule.workload, schedule.metrics()
-    places = schedule.places
-    where = f"{schedule.cores:,} cores" + (f" in {len(places)} clusters" if len(places) > 1 else "")
-    machines = sum(place.machines for place in places if place.machines > 1)
+    clusters = schedule.clusters
+    where = f"{schedule.cores:,} cores" + (f" in {len(clusters)} clusters" if len(clusters) > 1 else "")
+    machines = sum(spec.machines for spec in clusters if spec.machines > 1)
     where += f" of {machines:,} machines" if machines else ""
     rows = "jobs" if work.tasks is None else "jobs and tasks"
     sentences = [f"{len(work):,} {rows} of {work.name} on {where}."]

@@ -31,8 +31,8 @@ class ClusterSpec(NamedTuple):
     Examples
     --------
     >>> import simmodels as sm
-    >>> place = sm.ClusterSpec("ours", cores=32, machines=4)
-    >>> place.cores_per_machine
+    >>> spec = sm.ClusterSpec("ours", cores=32, machines=4)
+    >>> spec.cores_per_machine
     8
     """
 

@@ -133,7 +133,7 @@ class Site:
         )
 
     @property
-    def place(self) -> ClusterSpec:
+    def spec(self) -> ClusterSpec:
         """Return the site as a schedule knows it."""
         machines, saving = 1 if self.machines is None else self.machines, checkpoint_numbers(self.checkpoints)
         return ClusterSpec(self.name, self.size, self.kind, machines, checkpoints=saving)

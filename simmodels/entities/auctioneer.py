@@ -534,10 +534,10 @@ class Auctioneer(Router):
         about: dict[str, object] = {**self.about(), "engine": "simpy", "seed": self.env.seed}
         if any(attempt.changed for attempt in self._attempts):
             about["runtimes"] = "modelled"
-        places = [cluster.place for cluster in self.clusters]
+        specs = [cluster.spec for cluster in self.clusters]
         path_s = self._paths_s()
         work = Workload.of_workflows(self.workflows)
-        return schedule_of(self._state, work, places, path_s, self.options, about, attempts=self._table())
+        return schedule_of(self._state, work, specs, path_s, self.options, about, attempts=self._table())
 
     def _table(self) -> pd.DataFrame | None:
         """Return the attempts of which the workload does not say how long they take; None without one."""

@@ -160,7 +160,7 @@ class Cluster:
         return card(repr(self).strip("<>"), figures, tiles(shares, label))
 
     @property
-    def place(self) -> ClusterSpec:
+    def spec(self) -> ClusterSpec:
         """Return the cluster as a schedule knows it."""
         sizes = [machine.cores for machine in self.machines]
         differ = tuple(sizes) if len(set(sizes)) > 1 else ()

@@ -478,7 +478,7 @@ class Recorder:
         elsewhere = away[["attempt", "start_s", "end_s", "outcome", "work_s", *_RARE, "changed", *_RULES]]
         return Schedule.from_attempts(
             workload,
-            [cluster.place for cluster in clusters],
+            [cluster.spec for cluster in clusters],
             at,
             columns | odd,
             off=self._off(clusters) if on_machines else None,
@@ -553,7 +553,7 @@ class Recorder:
             rare = (*_RARE, "changed")
         attempts = Attempts.of(row=at, cluster=cluster, attempt=known["attempt"], machine=known["machine"])
         no_parts = pd.DataFrame(columns=PART_COLUMNS) if parts is None else parts
-        usual = with_conditions(attempts, [each.place for each in clusters], no_parts)
+        usual = with_conditions(attempts, [each.spec for each in clusters], no_parts)
         odd = {name: known[name] for name in _RULES if not np.array_equal(known[name], getattr(usual, name))}
         return columns, unexpected(**{name: known[name] for name in rare}) | odd
 

@@ -24,9 +24,9 @@ class _Auction:
 
     def __init__(self, model: Model, options: AuctionOptions) -> None:
         self.model, self.options = model, options
-        self.places = [site.place for site in model.sites]
+        self.specs = [site.spec for site in model.sites]
         self.workflows = model.work.workflows
-        kinds = Kinds([(place.cores, place.kind) for place in self.places])
+        kinds = Kinds([(spec.cores, spec.kind) for spec in self.specs])
         self.state = open_auction(options, kinds, seed=model.seed)
         self.known = WorkflowColumns(self.workflows, options, kinds)
         self.known.into(self.state)
@@ -60,7 +60,7 @@ def replay_auction(model: Model, options: AuctionOptions) -> Schedule:
     if not run_auction(auction.state, auction.arrivals, auction.submit_s, auction.until_s):
         auction.refuse()
     path_s = auction.known.critical_path_s
-    return schedule_of(auction.state, model.work, auction.places, path_s, options, auction.about)
+    return schedule_of(auction.state, model.work, auction.specs, path_s, options, auction.about)
 
 
 def _on_machines(auction: _Auction) -> Schedule:
@@ -75,7 +75,7 @@ def _on_machines(auction: _Auction) -> Schedule:
     ]
     first = np.cumsum([0, *(each.machines for each in switched)])
     states = np.concatenate([each.states for each in switched])
-    size = np.concatenate([np.full(each.machines, each.site.place.cores_per_machine) for each in switched])
+    size = np.concatenate([np.full(each.machines, each.site.spec.cores_per_machine) for each in switched])
     occupancy = new_occupancy(states, size, first)
     powers = [
         None if each.site.capacity is None else each.power(states[low:high])
@@ -83,7 +83,7 @@ def _on_machines(auction: _Auction) -> Schedule:
     ]
     for cluster, each in enumerate(switched):
         off = each.machines - each.at_begin
-        add_free(state, cluster, -off * each.site.place.cores_per_machine)
+        add_free(state, cluster, -off * each.site.spec.cores_per_machine)
     length_s, tasks = model.work.runtime_s, len(model.work)
     runs = new_runs(length_s, length_s, np.zeros(tasks), len(states), checkpoint_numbers(model.sites[0].checkpoints))
     addresses = np.array([0 if power is None else address_of(power) for power in powers], np.int64)
@@ -104,7 +104,7 @@ def _on_machines(auction: _Auction) -> Schedule:
     price = {"price": export_results(state)[3]} if auction.options.prices else {}
     return Schedule.from_attempts(
         model.work,
-        auction.places,
+        auction.specs,
         rows,
         attempts,
         off=(off_of, off - first[off_of], off_from, off_to),

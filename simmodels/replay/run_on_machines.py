@@ -40,7 +40,7 @@ class Window:
         self.workload, self.seed = model.work, model.seed
         self.begin_s, self.end_s = model.begin_s, model.end_s
         self.site = model.site.known_by(self.end_s)
-        self.cores_per_machine = self.site.place.cores_per_machine
+        self.cores_per_machine = self.site.spec.cores_per_machine
         self.jobs = windowed(self.workload, (self.begin_s, self.end_s))
         self.machines = SiteMachines(self.site, self.begin_s, seed=model.seed)
 
@@ -92,7 +92,7 @@ class Window:
         machine, from_s, to_s = found.off
         return Schedule.from_attempts(
             self.workload,
-            [self.site.place],
+            [self.site.spec],
             found.rows,
             found.attempts,
             off=(np.zeros_like(machine), machine, from_s, to_s),

@@ -33,7 +33,7 @@ class SiteMachines:
 
     def __init__(self, site: Site, begin_s: float, *, seed: int) -> None:
         self.site, self.begin_s, self.seed = site, begin_s, seed
-        machines = self.machines = site.place.machines
+        machines = self.machines = site.spec.machines
         self.at_begin = machines
         self._time_s: Floats = np.empty(0)
         self._notice_s: Floats = np.empty(0)

@@ -46,7 +46,7 @@ def schedule_of(
     start_s, end_s, cluster, price, _ = export_results(state)
     return Schedule(
         workload,
-        sum(place.cores for place in clusters),
+        sum(spec.cores for spec in clusters),
         start_s,
         end_s,
         executed_s=end_s - start_s,

@@ -38,39 +38,37 @@ class Course(NamedTuple):
     known: NDArray[np.bool_]
 
 
-def with_conditions(attempts: Attempts, places: Sequence[ClusterSpec], parts: pd.DataFrame) -> Attempts:
+def with_conditions(attempts: Attempts, clusters: Sequence[ClusterSpec], parts: pd.DataFrame) -> Attempts:
     """Return attempts with the speeds and checkpoints of their clusters, where they do not say their own.
 
     Parameters
     ----------
     attempts
         The attempts.
-    places
+    clusters
         The clusters.
     parts
         Of the attempts on several machines: `row`, `attempt`, `machine`; these run as fast as the slowest of them.
     """
     own = {name: np.array(getattr(attempts, name)) for name in ("speed", *RULE_COLUMNS)}
     for name, said in own.items():
-        said[:] = np.where(np.isnan(said), _said_by(places, name, attempts.cluster, attempts.machine), said)
+        said[:] = np.where(np.isnan(said), _said_by(clusters, name, attempts.cluster, attempts.machine), said)
     if len(parts):
         of = {name: getattr(attempts, name) for name in ("row", "attempt", "cluster")}
         where = pd.DataFrame({**of, "at": np.arange(len(attempts.row))})[np.isnan(attempts.speed)]
         found = parts.merge(where, on=["row", "attempt"])
-        slowest = _said_by(places, "speed", found["cluster"].to_numpy(), found["machine"].to_numpy())
+        slowest = _said_by(clusters, "speed", found["cluster"].to_numpy(), found["machine"].to_numpy())
         np.minimum.at(own["speed"], found["at"].to_numpy(), slowest)
     return attempts._replace(**own)
 
 
 def _said_by(
-    places: Sequence[ClusterSpec], name: str, cluster: NDArray[np.int64], machine: NDArray[np.int64]
+    clusters: Sequence[ClusterSpec], name: str, cluster: NDArray[np.int64], machine: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return what clusters say of these machines of theirs, by the name of a column of attempts."""
     said = np.ones(len(cluster))
-    for number, place in enumerate(places):
-        values = np.array(
-            (place.speeds or (1.0,)) if name == "speed" else [place.checkpoints[RULE_COLUMNS.index(name)]]
-        )
+    for number, spec in enumerate(clusters):
+        values = np.array((spec.speeds or (1.0,)) if name == "speed" else [spec.checkpoints[RULE_COLUMNS.index(name)]])
         here = cluster == number
         said[here] = values[np.clip(machine[here], 0, len(values) - 1)]
     return said

@@ -23,7 +23,7 @@ class Evidence:
     ----------
     workload
         The jobs and tasks, n rows.
-    places
+    clusters
         The clusters.
     start_s, end_s, outcome, executed_s, counted, cluster
         As in `simmodels.results.schedule.Schedule`, n rows each.
@@ -38,7 +38,7 @@ class Evidence:
     parts
         Of the attempts on several machines: `row`, `attempt`, `machine`, `cores`.
     elsewhere
-        The attempts of these jobs on clusters that are not among the places, with their speeds and checkpoints.
+        The attempts of these jobs on clusters that are not among the clusters, with their speeds and checkpoints.
     window
         First and last instant of what was simulated; None if there are no machines.
     workflow_outcome
@@ -46,7 +46,7 @@ class Evidence:
     """
 
     workload: Workload
-    places: tuple[ClusterSpec, ...]
+    clusters: tuple[ClusterSpec, ...]
     start_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
     outcome: NDArray[np.int8]
@@ -70,7 +70,7 @@ class Evidence:
     @property
     def on(self) -> NDArray[np.int64]:
         """Return int64[n], the number of each row's cluster; 0 where it has none."""
-        return np.where((self.cluster >= 0) & (self.cluster < len(self.places)), self.cluster, 0)
+        return np.where((self.cluster >= 0) & (self.cluster < len(self.clusters)), self.cluster, 0)
 
     def arrival_s(self, edges: NDArray[np.int64], on: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Return float64[k], when the data of each edge (a pair of rows) are on the cluster that needs them.
@@ -85,7 +85,7 @@ class Evidence:
         if terms.network == "cluster":
             travels = self.cluster[sender] != on
         elif terms.network == "kind" and self.workload.tasks is not None:
-            kind, kinds = self.workload.tasks.kind, {place.kind for place in self.places}
+            kind, kinds = self.workload.tasks.kind, {spec.kind for spec in self.clusters}
             both = (kind[sender] != None) & (kind[receiver] != None)  # noqa: E711  of each element
             travels = both & (kind[sender] != kind[receiver]) & (None not in kinds)
         arrival_s: NDArray[np.float64] = self.end_s[sender] + np.where(travels, delay_s, 0.0)
@@ -121,7 +121,7 @@ class Evidence:
 
         They have the speeds and checkpoints that they ran under. One that never started is the last of its row.
         """
-        here, away = with_conditions(self.attempts, self.places, self.parts), self.elsewhere
+        here, away = with_conditions(self.attempts, self.clusters, self.parts), self.elsewhere
         pairs: list[Any] = [*zip(here, away, strict=True)]
         runs = Attempts(*map(np.concatenate, pairs))
         order = np.lexsort((runs.attempt, np.isnan(runs.start_s), runs.row))
@@ -138,7 +138,7 @@ class Evidence:
             start_s=self.start_s[row],
             end_s=self.end_s[row],
             outcome=OUTCOMES[self.outcome[row]],
-            place=self.places[self.on[row]],
+            spec=self.clusters[self.on[row]],
             cluster=self.cluster[row],
             **values,
         )

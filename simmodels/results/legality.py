@@ -28,9 +28,9 @@ def _outcome(e: Evidence) -> None:
     e.refuse("outcome", ~unfinished & ~(e.started & ended), "is {outcome}, but " + times)
     e.refuse("outcome", unfinished & ended, "is unfinished, but ends at {end_s} s")
     e.refuse("outcome", np.isinf(e.start_s) | np.isinf(e.end_s), "has no finite times: " + times)
-    known = (e.cluster >= 0) & (e.cluster < len(e.places))
+    known = (e.cluster >= 0) & (e.cluster < len(e.clusters))
     e.refuse("outcome", e.started & ~known, "starts at {start_s} s on cluster {cluster}, which there is not")
-    known = (e.attempts.cluster >= 0) & (e.attempts.cluster < len(e.places))
+    known = (e.attempts.cluster >= 0) & (e.attempts.cluster < len(e.clusters))
     strange = ~np.isnan(e.attempts.start_s) & ~known
     e.refuse_attempts("outcome", strange, e.attempts, "starts at {start_s} s on cluster {cluster}, which there is not")
 
@@ -47,8 +47,8 @@ def _workflow_outcome(e: Evidence) -> None:
 def _width(e: Evidence) -> None:
     """Refuse rows that are wider than their cluster."""
     cores = e.workload.cores
-    width = (cores < 1) | (cores > np.array([place.cores for place in e.places])[e.on])
-    text = "starts at {start_s} s on {job.cores} cores, which must be 1 to {place.cores}"
+    width = (cores < 1) | (cores > np.array([spec.cores for spec in e.clusters])[e.on])
+    text = "starts at {start_s} s on {job.cores} cores, which must be 1 to {spec.cores}"
     e.refuse("width", e.started & width, text)
 
 
@@ -58,7 +58,7 @@ def _kind(e: Evidence) -> None:
         return
     runs = e.attempts
     asked = e.workload.tasks.kind[runs.row]
-    given = np.array([place.kind for place in e.places], dtype=object)[np.maximum(runs.cluster, 0)]
+    given = np.array([spec.kind for spec in e.clusters], dtype=object)[np.maximum(runs.cluster, 0)]
     wrong = ~np.isnan(runs.start_s) & (asked != given) & (asked != None) & (given != None)  # noqa: E711  of each element
     e.refuse_attempts("kind", wrong, runs, "runs on cluster {cluster}, which is not of its kind")
 
@@ -179,14 +179,14 @@ def _course(e: Evidence) -> tuple[Attempts, NDArray[np.bool_], Course]:
 
 def _capacity(e: Evidence) -> None:
     """Refuse more cores in use on a cluster than it has."""
-    several = len(e.places) > 1
-    for number, place in enumerate(e.places):
+    several = len(e.clusters) > 1
+    for number, spec in enumerate(e.clusters):
         here = e.attempts.cluster == number
         runs = e.attempts.take(here) if several else e.attempts
-        _prove_capacity(e, runs, place, f"cluster {place.name!r}" if several else "the machine")
+        _prove_capacity(e, runs, spec, f"cluster {spec.name!r}" if several else "the machine")
 
 
-def _prove_capacity(e: Evidence, runs: Attempts, place: ClusterSpec, name: str) -> None:
+def _prove_capacity(e: Evidence, runs: Attempts, spec: ClusterSpec, name: str) -> None:
     """Refuse more cores in use than a cluster has; jobs of 0 s may follow each other within their instant."""
     row, start_s, end_s = runs.row, runs.start_s, runs.end_s
     cores = e.workload.cores[row]
@@ -205,12 +205,12 @@ def _prove_capacity(e: Evidence, runs: Attempts, place: ClusterSpec, name: str) 
     at = start_s[brief]
     through = taken[np.searchsorted(start_at, at)] - freed[np.searchsorted(end_at, at, side="right")]
     for rows, time_s, in_use in ((row[starts], start_at, used), (row[brief], at, through + cores[brief])):
-        over = np.flatnonzero(in_use > place.cores)
+        over = np.flatnonzero(in_use > spec.cores)
         if len(over):
             first = over[np.argmin(time_s[over])]
             label, width = e.workload.label(int(rows[first])), e.workload.cores[rows[first]]
             what = f"{label} starts at {time_s[first]} s on {width} cores, "
-            what += f"which makes {in_use[first]} in use; {name} has {place.cores}"
+            what += f"which makes {in_use[first]} in use; {name} has {spec.cores}"
             raise IllegalScheduleError("capacity", what)
 
 
@@ -250,7 +250,7 @@ def _machines(e: Evidence) -> None:
             what = f"{e.workload.label(int(first['row']))} starts at {first['start_s']} s on machine {first['machine']}"
             raise IllegalScheduleError("machines", f"{what}, which is not one of its machines")
         used = pd.concat([used[~whole], spread], ignore_index=True)
-    sizes = np.array([place.machines for place in e.places])[used["cluster"]]
+    sizes = np.array([spec.machines for spec in e.clusters])[used["cluster"]]
     strange = np.flatnonzero((used["machine"] < 0) | (used["machine"] >= sizes))
     if len(strange):
         first = used.iloc[strange[0]]
@@ -268,10 +268,10 @@ def _prove_machine(
     e: Evidence, key: tuple[int, int], runs: pd.DataFrame, off: pd.DataFrame | None, ends_s: float
 ) -> None:
     """Refuse too many cores in use on one machine, and what runs there while it is off."""
-    place, machine = e.places[key[0]], key[1]
+    spec, machine = e.clusters[key[0]], key[1]
     start_s, end_s = runs["start_s"].to_numpy(), runs["end_s"].to_numpy()
     time_s, used = metrics.step_function(start_s, end_s, runs["cores"].to_numpy())
-    size = place.cores_of(machine)
+    size = spec.cores_of(machine)
     if (used > size).any():
         step = int(np.argmax(used > size))
         first = e.workload.label(int(runs["row"].to_numpy()[np.flatnonzero(start_s == time_s[step])[0]]))

@@ -69,15 +69,15 @@ def of_jobs(
 
 def _core_seconds_on(evidence: Evidence, number: int, window: tuple[float, float]) -> float:
     """Return the core-seconds of a window on those machines of a cluster that were on."""
-    place, (low, high) = evidence.places[number], window
-    if not place.sizes:
-        on = machines_on(evidence.off_spans, number, place.machines, window)
-        return place.cores_per_machine * on.machine_seconds(low, high)
+    spec, (low, high) = evidence.clusters[number], window
+    if not spec.sizes:
+        on = machines_on(evidence.off_spans, number, spec.machines, window)
+        return spec.cores_per_machine * on.machine_seconds(low, high)
     if evidence.off_spans is None:
-        return place.cores * (high - low)
+        return spec.cores * (high - low)
     off = evidence.off_spans[evidence.off_spans["cluster"] == number]
     length_s = np.clip(off["end_s"], low, high) - np.clip(off["start_s"], low, high)
-    return float(place.cores * (high - low) - np.sum(np.array(place.sizes)[off["machine"].to_numpy()] * length_s))
+    return float(spec.cores * (high - low) - np.sum(np.array(spec.sizes)[off["machine"].to_numpy()] * length_s))
 
 
 def of_machines(
@@ -112,7 +112,7 @@ def of_machines(
     e = evidence
     cores = e.workload.cores[runs.row]
     kept, wasted = metrics.core_seconds(runs.start_s, runs.end_s, runs.work_s, cores, window)
-    offered = sum(_core_seconds_on(e, number, window) for number in range(len(e.places)))
+    offered = sum(_core_seconds_on(e, number, window) for number in range(len(e.clusters)))
     used = metrics.time_sum(runs.start_s, runs.end_s, cores, window)
     lost_s = metrics.lost_s(runs.start_s, runs.end_s, runs.outcome, window)
     if warm_credit == "partial":
@@ -150,8 +150,8 @@ def energy(
     found = {}
     for name, signal in signals.items():
         on = 0.0
-        for number, place in enumerate(evidence.places):
-            capacity = machines_on(evidence.off_spans, number, place.machines, window)
+        for number, spec in enumerate(evidence.clusters):
+            capacity = machines_on(evidence.off_spans, number, spec.machines, window)
             edges = np.clip(np.append(capacity.time_s, high), low, high)
             edges[0] = low
             on += float(np.sum(signal.integral(edges[:-1], edges[1:]) * capacity.machines))
@@ -167,7 +167,7 @@ def energy_by_job(
     start_s = np.clip(runs.start_s, low, high)
     end_s = np.clip(np.where(np.isnan(runs.end_s), high, runs.end_s), low, high)
     on = zip(np.maximum(runs.cluster, 0).tolist(), np.maximum(runs.machine, 0).tolist(), strict=True)
-    per_machine = np.array([evidence.places[cluster].cores_of(machine) for cluster, machine in on])
+    per_machine = np.array([evidence.clusters[cluster].cores_of(machine) for cluster, machine in on])
     watts = (power.core_w + power.machine_w / per_machine) * evidence.workload.cores[runs.row]
     columns: dict[str, NDArray[np.generic]] = {"job_id": evidence.workload.job_id}
     for name, signal in signals.items():

@@ -104,7 +104,7 @@ class Schedule(Guided):
         modelled (the model, not the log, said how long jobs run). Else it is made: the
         runtime, or the estimate of a killed job. Not end - start, which may be off by rounding.
     clusters
-        The clusters; () for one pool of `cores`.
+        The clusters; () becomes one pool of `cores`, ``"cluster"``.
     cluster
         int64[n], the number of the cluster that each row ran on (last); -1 where it never started. None: the first.
     attempts
@@ -215,7 +215,7 @@ class Schedule(Guided):
     def __post_init__(self) -> None:
         """Make the columns read-only arrays of their types, and check them."""
         rows, fix = len(as_instance("workload", self.workload, Workload)), partial(object.__setattr__, self)
-        fix("clusters", tuple(map(ClusterSpec.of, self.clusters)))
+        self._fill_clusters()
         fix("end_s", _fixed("end_s", self.end_s, np.float64, rows))
         if self.outcome is None:
             fix("outcome", np.where(np.isnan(self.end_s), UNFINISHED, COMPLETED))
@@ -242,13 +242,18 @@ class Schedule(Guided):
         if not self.workload.is_rigid:
             self._fill_workflows()
 
-    def _check(self) -> None:
-        """Refuse clusters and outcomes that cannot be, and machines of which not all is said."""
+    def _fill_clusters(self) -> None:
+        """Put one pool where no clusters are named, and refuse clusters that do not have the cores."""
         if not is_whole(self.cores, 1, math.inf):  # several clusters may have more than 2**53
             raise RequestError(must_be("cores", "an integer >= 1", self.cores))
-        cores = sum(place.cores for place in self.places)
+        clusters = tuple(map(ClusterSpec.of, self.clusters)) or (ClusterSpec("cluster", int(self.cores)),)
+        cores = sum(spec.cores for spec in clusters)
         if cores != self.cores:
             raise RequestError(f"a schedule of {self.cores} cores on clusters of {cores}", "give both the same")
+        object.__setattr__(self, "clusters", clusters)
+
+    def _check(self) -> None:
+        """Refuse outcomes that cannot be, and machines of which not all is said."""
         strange = np.flatnonzero((self.outcome < COMPLETED) | (self.outcome > UNFINISHED))
         if len(strange):
             what = f"column outcome, row {strange[0]},"
@@ -366,7 +371,7 @@ class Schedule(Guided):
             table = pd.DataFrame({**numbers, **kept})
         return cls(
             workload,
-            sum(place.cores for place in clusters),
+            sum(spec.cores for spec in clusters),
             start_s,
             end_s,
             outcome=outcome,
@@ -389,11 +394,6 @@ class Schedule(Guided):
     # -- what it is made of ---------------------------------------------------------------------
 
     @property
-    def places(self) -> tuple[ClusterSpec, ...]:
-        """Return the clusters; one pool of cores if none are named."""
-        return self.clusters or (ClusterSpec("cluster", int(self.cores)),)
-
-    @property
     def capacity(self) -> Capacity:
         """Return how many machines of the cluster were on, over time; of one of several, ``on(name).capacity``.
 
@@ -402,24 +402,24 @@ class Schedule(Guided):
         RequestError
             There are several clusters, or the one has no machines.
         """
-        if len(self.places) != 1 or self.off_spans is None:
+        if len(self.clusters) != 1 or self.off_spans is None:
             raise RequestError(
-                f"the capacity of {len(self.places)} clusters", "ask for that of one with machines: on(name).capacity"
+                f"the capacity of {len(self.clusters)} clusters", "ask for that of one with machines: on(name).capacity"
             )
-        return machines_on(self.off_spans, 0, self.places[0].machines, self.simulated_s)
+        return machines_on(self.off_spans, 0, self.clusters[0].machines, self.simulated_s)
 
     @property
     def cores_per_machine(self) -> int:
         """Return the cores of each machine, of the one cluster."""
-        if len(self.places) != 1:
+        if len(self.clusters) != 1:
             raise RequestError(
-                f"the machines of {len(self.places)} clusters", "ask for those of one: on(name).cores_per_machine"
+                f"the machines of {len(self.clusters)} clusters", "ask for those of one: on(name).cores_per_machine"
             )
-        return self.places[0].cores_per_machine
+        return self.clusters[0].cores_per_machine
 
     def _number(self, cluster: int | str) -> int:
         """Return the number of a cluster."""
-        names = [place.name for place in self.places]
+        names = [spec.name for spec in self.clusters]
         number = names.index(cluster) if cluster in names else cluster
         if not (isinstance(number, int) and 0 <= number < len(names)):
             raise UnknownNameError("cluster", str(cluster), tuple(names))
@@ -434,7 +434,7 @@ class Schedule(Guided):
         Parameters
         ----------
         cluster
-            Its name or its number, or what `places` says of it.
+            Its name or its number, or what `clusters` says of it.
 
         Raises
         ------
@@ -442,7 +442,7 @@ class Schedule(Guided):
             There is no such cluster.
         """
         number = self._number(cluster.name if isinstance(cluster, ClusterSpec) else cluster)
-        place, evidence = self.places[number], self._evidence()
+        spec, evidence = self.clusters[number], self._evidence()
         runs, _ = evidence.in_order()
         here = (runs.cluster == number) & ~np.isnan(runs.start_s)
         rows, first = np.unique(runs.row[here], return_index=True)
@@ -461,13 +461,13 @@ class Schedule(Guided):
         spans = self.off_spans
         return Schedule(
             self.workload.take(rows),
-            place.cores,
+            spec.cores,
             runs.start_s[here][last],
             np.where(gone, np.nan, self.end_s[rows]),
             outcome=np.where(gone, UNFINISHED, self.outcome[rows]),
             counted=self.counted[rows] & ~gone,
             executed_s=np.where(gone, np.nan, self.executed_s[rows]),
-            clusters=(place,),
+            clusters=(spec,),
             attempts=table,
             parts=parts,
             elsewhere=away.assign(row=np.searchsorted(rows, away["row"])) if len(away) else None,
@@ -481,7 +481,7 @@ class Schedule(Guided):
         """Return what is said to have happened, for the proof and the figures of merit."""
         given: dict[str, Any] = {each.name: getattr(self, each.name, None) for each in fields(Evidence)}
         given |= {
-            "places": self.places,
+            "clusters": self.clusters,
             "attempts": self._attempts(),
             "listed": None if self.attempts is None else np.bincount(self._attempt_rows(), minlength=len(self)),
             "parts": pd.DataFrame(columns=list(PART_COLUMNS)) if self.parts is None else self.parts,

@@ -2,8 +2,8 @@
 
 These plan a whole workflow before it starts, on an empty platform, and know every runtime: a yardstick for an auction,
 which knows nothing of what is to come. The `Problem` is that of the literature: a cost for each task and processor,
-a delay for each edge between processors. `plan` puts a workflow on clusters of many cores, by kinds and transfer
-delays.
+a delay for each edge between processors. `static_schedule` puts a workflow on clusters of many cores, by kinds and
+transfer delays.
 
 References
 ----------
@@ -161,7 +161,7 @@ def _filled(name: str, column: ArrayLike | None, rows: int) -> NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Plan:
+class Solution:
     """When each task of a problem starts and ends, and on which processor."""
 
     start: NDArray[np.float64]
@@ -205,8 +205,8 @@ class _Processor:
             self.free[i] -= cores
 
 
-def solve(problem: Problem, method: Method = "HEFT", *, start_at: float = 0.0) -> Plan:
-    """Return the plan of a list scheduler for a problem.
+def solve(problem: Problem, method: Method = "HEFT", *, start_at: float = 0.0) -> Solution:
+    """Return what a list scheduler makes of a problem.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def solve(problem: Problem, method: Method = "HEFT", *, start_at: float = 0.0) -
             missing[other] -= 1
             if not missing[other]:
                 ready.append(other)
-    return Plan(start, end, placed)
+    return Solution(start, end, placed)
 
 
 def _critical_path(problem: Problem, priority: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -287,7 +287,7 @@ def _critical_path(problem: Problem, priority: NDArray[np.float64]) -> NDArray[n
     return favourite
 
 
-def plan(
+def static_schedule(
     workflow: Workflow,
     clusters: Sequence[ClusterSpec | tuple[str, int] | tuple[str, int, str | None]],
     method: Method = "HEFT",
@@ -295,7 +295,7 @@ def plan(
     ccr: float = 0.2,
     tick_s: Duration = 1.0,
 ) -> Schedule:
-    """Return the plan of a workflow on empty clusters, from its submission on.
+    """Return the static schedule of a workflow on empty clusters, from its submission on.
 
     Data travel between any two clusters for `ccr` times the sender's runtime, up to the next whole tick.
 
@@ -322,30 +322,30 @@ def plan(
     --------
     >>> import simmodels as sm
     >>> job = sm.Workflow(1, 0.0, [10, 20, 30], edges=[(0, 1), (0, 2)])
-    >>> sm.plan(job, [("a", 1), ("b", 1)], method="HEFT").start_s.tolist()
+    >>> sm.static_schedule(job, [("a", 1), ("b", 1)], method="HEFT").start_s.tolist()
     [0.0, 12.0, 10.0]
     """
     as_instance("workflow", workflow, Workflow)
     tick_s = as_seconds("tick_s", tick_s, above=0)
-    places = [ClusterSpec.of(cluster) for cluster in as_tuple("clusters", clusters, "a list of (name, cores)")]
-    if not places:
+    specs = [ClusterSpec.of(cluster) for cluster in as_tuple("clusters", clusters, "a list of (name, cores)")]
+    if not specs:
         raise ImpossibleJobError(workflow.job_id, "there are no clusters")
     largest: dict[str | None, int] = {}
-    for place in places:
-        largest[place.kind] = max(largest.get(place.kind, 0), place.cores)
+    for spec in specs:
+        largest[spec.kind] = max(largest.get(spec.kind, 0), spec.cores)
     workflow.require_runnable(largest)
-    takes = np.array([[p.kind is None or k is None or k == p.kind for p in places] for k in workflow.kind])
+    takes = np.array([[p.kind is None or k is None or k == p.kind for p in specs] for k in workflow.kind])
     cost = np.where(takes, workflow.runtime_s[:, None], np.inf)
     delay_s = delays(workflow.runtime_s / tick_s, ccr) * tick_s
-    size = np.array([place.cores for place in places])
+    size = np.array([spec.cores for spec in specs])
     problem = Problem(cost, workflow.edges, delay_s[workflow.edges[:, 0]], workflow.cores, size)
     found = solve(problem, method, start_at=workflow.submit_s)  # not added later: sums would be rounded otherwise
     return Schedule(
         Workload.of_workflows([workflow]),
-        sum(place.cores for place in places),
+        sum(spec.cores for spec in specs),
         found.start,
         found.end,
-        clusters=places,
+        clusters=specs,
         cluster=found.processor,
         terms=Terms(network="cluster", ccr=ccr, tick_s=tick_s),
         about={"method": method, "ccr": ccr, "network": "cluster", "tick_s": tick_s},

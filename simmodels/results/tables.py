@@ -39,7 +39,7 @@ def job_table(evidence: Evidence) -> pd.DataFrame:
 def task_table(evidence: Evidence, price: NDArray[np.float64] | None) -> pd.DataFrame:
     """Return the table of tasks, with what each paid if that is known; see `Schedule.tasks`."""
     e, work, started = evidence, evidence.workload, evidence.started
-    names = np.array([*(place.name for place in e.places), None], dtype=object)
+    names = np.array([*(spec.name for spec in e.clusters), None], dtype=object)
     outcome = np.where(~started, 2, np.where(np.isnan(e.end_s), 1, 0))
     label, kind = np.full(len(work), "0", dtype=object), np.full(len(work), None, dtype=object)
     if work.tasks is not None:

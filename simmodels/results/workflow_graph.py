@@ -29,7 +29,7 @@ def graph_with_results(evidence: Evidence, workflow: Workflow | int) -> "nx.DiGr
     ready_s[np.isnan(start_s)] = np.nan  # when data are there depends on the cluster, and it has none
     a = evidence.attempts
     ran = (a.row >= first) & (a.row < rows.stop) & ~np.isnan(a.start_s)
-    names = [place.name for place in evidence.places]
+    names = [spec.name for spec in evidence.clusters]
     columns = {
         "start_s": _none_for_nan(start_s),
         "end_s": _none_for_nan(end_s),

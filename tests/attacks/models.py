@@ -162,7 +162,7 @@ def _require_seen(schedule: sm.Schedule, ran: Ran) -> None:
     for run in checker.runs_of(schedule):
         if not math.isnan(run.end_s):
             cluster = ran.clusters.index(
-                next(each for each in ran.clusters if each.name == schedule.places[run.cluster].name)
+                next(each for each in ran.clusters if each.name == schedule.clusters[run.cluster].name)
             )
             named = (int(workload.job_id[run.row]), task[run.row], run.start_s, run.end_s, run.outcome, cluster)
             found[*named, run.parts] += 1

@@ -44,7 +44,7 @@ def test_any_work_runs_on_any_clusters_and_all_of_it_is_done(work: Any, how: dic
     schedule = sm.simulate(work, **how).validate()
     assert schedule.metrics()["jobs"] == len(schedule.workload) or not schedule.workload.is_rigid
     assert not np.isnan(schedule.end_s).any()
-    assert len(schedule.places) == (len(how["on"]) if isinstance(how["on"], list) else 1)
+    assert len(schedule.clusters) == (len(how["on"]) if isinstance(how["on"], list) else 1)
 
 
 @pytest.mark.parametrize("travel", [{}, {"tick_s": 2}, {"ccr": 1.0, "tick_s": 2}, {"ccr": 1.0, "network": "none"}])
@@ -67,7 +67,7 @@ def test_clusters_may_be_said_in_short() -> None:
     for on in (8, [8], sm.ClusterSpec("x", 8), ("x", 8), [("x", 8, None)]):
         assert sm.simulate(LOG, on=on).start_s.tolist() == sm.simulate(LOG, cores=8).start_s.tolist()
     schedule = sm.simulate(LOG, on=[4, 4, ("wide", 16)], router="RoundRobin")
-    assert [place.name for place in schedule.places] == ["cluster0", "cluster1", "wide"]
+    assert [spec.name for spec in schedule.clusters] == ["cluster0", "cluster1", "wide"]
     same = {"capacity": [(0, 2), (9, 1), (40, 2)], "cores_per_machine": 4}
     assert sm.simulate(LOG, **same).start_s.tolist() == sm.simulate(LOG, on=CHANGING).start_s.tolist()
 
@@ -153,7 +153,7 @@ def test_what_does_not_go_together_is_refused_in_a_sentence(given: dict[str, Any
 
 def test_a_place_of_a_schedule_is_a_site_of_the_same_machines() -> None:
     of_machines = sm.Site(name="a", machines=2, cores_per_machine=4)
-    assert sm.Site.of(of_machines.place) == of_machines
+    assert sm.Site.of(of_machines.spec) == of_machines
     with pytest.raises(sm.RequestError, match=r"the machines of cluster 'x' have \{2, 6\} cores"):
         sm.simulate(LOG, on=sm.ClusterSpec("x", 8, None, 2, (6, 2)))
 

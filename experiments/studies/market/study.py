@@ -37,7 +37,7 @@ from simmodels.ground.numbers import as_integer, as_number
 from simmodels.policies.auction_options import AuctionOptions, End
 from simmodels.policies.bids import TEN_BIDS, find_bid
 from simmodels.results.schedule import ClusterSpec, Schedule
-from simmodels.results.static_scheduling import Method, plan
+from simmodels.results.static_scheduling import Method, static_schedule
 from simmodels.simulate import simulate_workflows
 from simmodels.units import MINUTE
 from simmodels.work.workflow import Task, Workflow
@@ -275,7 +275,7 @@ def _alone(cell: Cell, clusters: Sequence[ClusterSpec]) -> dict[str, Any]:
     jobs = _jobs(cell.seed_for("workload"), cell["jobs"])[: cell["alone"]]
     bid, ccr = cell["bid"], cell["ccr"]
     if bid in get_args(Method):
-        slr = [float(plan(job, clusters, bid, ccr=ccr, tick_s=MINUTE).slr[0]) for job in jobs]
+        slr = [float(static_schedule(job, clusters, bid, ccr=ccr, tick_s=MINUTE).slr[0]) for job in jobs]
     else:
         at_s, apart = 0.0, []
         for job in jobs:

@@ -224,7 +224,7 @@ def test_list_explains_each_choice_in_a_line_of_words(run: Run) -> None:
     assert ("kill", "it is stopped") in shown
 
 
-@pytest.mark.parametrize("kind", choices.KINDS)
+@pytest.mark.parametrize("kind", choices.TOPICS)
 def test_list_of_one_kind_has_all_that_is_known_of_it(kind: str, run: Run) -> None:
     answer = run("list", kind)
     assert (answer.status, answer.err) == (0, "")
@@ -257,7 +257,7 @@ def test_list_explains_every_metric_and_no_other() -> None:
 def test_list_as_json_is_one_object_with_formula_and_source(run: Run) -> None:
     answer = run("list", "--json")
     listed = json.loads(answer.out)
-    assert tuple(listed) == choices.KINDS
+    assert tuple(listed) == choices.TOPICS
     assert {o["name"]: (o["formula"], o["source"]) for o in listed["orders"]} == {
         name: (order.formula, order.source) for name, order in sm.orders().items()
     }

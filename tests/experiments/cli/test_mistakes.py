@@ -35,7 +35,7 @@ MISTAKES = {
     "report": "FOLDER is needed; see schedlab report --help",
     "new one two": "unexpected argument 'two'; see schedlab new --help",
     # names
-    "list ordres": "unknown kind of choice 'ordres'; did you mean orders? known: orders, bids, backfillings, decide, "
+    "list ordres": "unknown topic 'ordres'; did you mean orders? known: orders, bids, backfillings, decide, "
     "overrun, engines, heuristics, routers, metrics, studies, filters",
     "compare -w log.swf --orders FCFS,SAFF": f"unknown order 'SAFF'; did you mean SAF? known: {ORDERS}",
     "simulate -w log.swf -b aggressive": "unknown backfilling 'aggressive'; known: none, greedy, easy, conservative",

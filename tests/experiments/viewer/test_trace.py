@@ -123,7 +123,7 @@ def assert_attempts(schedule: sm.Schedule, read: Read) -> None:
             *(runs[name] for name in ("start_s", "end_s", "row", "cluster")), strict=True
         )
     }
-    names = {place.name: number for number, place in enumerate(schedule.places)}
+    names = {spec.name: number for number, spec in enumerate(schedule.clusters)}
     work = schedule.workload
     keys = [(int(job), int(row - first)) for row, (job, first) in enumerate(_tasks(work))]
     shown = {
@@ -189,7 +189,7 @@ def test_spans_in_which_a_machine_was_off_are_slices_of_its_track(tmp_path: Path
     assert {name for group, name in read.values if group == "over time"} == {
         "jobs waiting", "cores in use", "machines on, machines",
     }  # fmt: skip
-    assert {name for _, name in read.slices} >= {f"machine {k}" for k in range(schedule.places[0].machines)}
+    assert {name for _, name in read.slices} >= {f"machine {k}" for k in range(schedule.clusters[0].machines)}
 
 
 @pytest.mark.parametrize("ending", ["json", "json.gz", "pftrace.gz"])

@@ -15,7 +15,7 @@ from tests.model_scripts import scheduled
 def test_a_job_runs_as_fast_as_the_slowest_of_its_machines() -> None:
     env = sm.Environment()
     cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 4, speed=2.0), sm.Machines(2, 2, speed=0.5)])
-    assert (cluster.cores, cluster.speed, cluster.place.sizes) == (8, 0.5, (4, 2, 2))
+    assert (cluster.cores, cluster.speed, cluster.spec.sizes) == (8, 0.5, (4, 2, 2))
     assert [machine.speed for machine in cluster.machines] == [2, 0.5, 0.5]
     work = sm.Workload([1, 2, 3], [0, 0, 0], [100, 100, 100], [100, 100, 100], [3, 2, 1])
     schedule = scheduled(sm.QueueScheduler(env, cluster), work)

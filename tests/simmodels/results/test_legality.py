@@ -244,9 +244,9 @@ def run_again(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
 def crowded(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
     """All clusters have too few cores, and their machines, too."""
     used = int(schedule.cores_used()["cores_used"].max())
-    places = [each._replace(cores=1, machines=1, sizes=(), speeds=each.speeds[:1]) for each in schedule.places]
-    if used > len(places):
-        yield replace(schedule, clusters=places, cores=len(places))
+    clusters = [each._replace(cores=1, machines=1, sizes=(), speeds=each.speeds[:1]) for each in schedule.clusters]
+    if used > len(clusters):
+        yield replace(schedule, clusters=clusters, cores=len(clusters))
 
 
 def on_machines_in_use(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
@@ -287,23 +287,23 @@ def off_while_in_use(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
         yield replace(schedule, off_spans=spans.sort_values(["cluster", "machine", "start_s"], ignore_index=True))
 
 
-def places_changed(how: Callable[[sm.ClusterSpec], sm.ClusterSpec]) -> Change:
+def clusters_changed(how: Callable[[sm.ClusterSpec], sm.ClusterSpec]) -> Change:
     """Change what is known of clusters, if the model says how long jobs run there."""
 
     def change(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
-        if schedule.terms.modelled and tuple(places := [*map(how, schedule.places)]) != schedule.places:
-            yield replace(schedule, clusters=places)
+        if schedule.terms.modelled and tuple(clusters := [*map(how, schedule.clusters)]) != schedule.clusters:
+            yield replace(schedule, clusters=clusters)
 
     return change
 
 
-def faster(place: sm.ClusterSpec) -> sm.ClusterSpec:
-    return place._replace(speeds=tuple(2 * each for each in place.speeds or (1.0,) * place.machines))
+def faster(spec: sm.ClusterSpec) -> sm.ClusterSpec:
+    return spec._replace(speeds=tuple(2 * each for each in spec.speeds or (1.0,) * spec.machines))
 
 
-def other_checkpoints(place: sm.ClusterSpec) -> sm.ClusterSpec:
-    interval_s, cost_s, restart_s = place.checkpoints
-    return place if interval_s == np.inf else place._replace(checkpoints=(interval_s, cost_s + 1, restart_s))
+def other_checkpoints(spec: sm.ClusterSpec) -> sm.ClusterSpec:
+    interval_s, cost_s, restart_s = spec.checkpoints
+    return spec if interval_s == np.inf else spec._replace(checkpoints=(interval_s, cost_s + 1, restart_s))
 
 
 def own_speed(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
@@ -344,12 +344,12 @@ def before_its_data(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
 
 
 def slower_network(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
-    if schedule.terms.network != "none" and any(edges(schedule)) and len(schedule.places) > 1:
+    if schedule.terms.network != "none" and any(edges(schedule)) and len(schedule.clusters) > 1:
         yield replace(schedule, terms=replace(schedule.terms, ccr=50.0))
 
 
 def of_the_other_kind(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
-    if len({place.kind for place in schedule.places}) > 1:
+    if len({spec.kind for spec in schedule.clusters}) > 1:
         yield from (edited(schedule, each, cluster=1 - each["cluster"]) for each in attempts(schedule))
 
 
@@ -431,9 +431,9 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "always on": (spans_changed(lambda spans: spans[:0]), "offline"),
     "off a second later": (spans_changed(lambda spans: spans.assign(start_s=spans["start_s"] + 1)), "offline"),
     "off while in use": (off_while_in_use, "offline"),
-    "faster machines": (places_changed(faster), "end"),
+    "faster machines": (clusters_changed(faster), "end"),
     "a faster attempt": (own_speed, "end"),
-    "dearer checkpoints": (places_changed(other_checkpoints), "end work"),
+    "dearer checkpoints": (clusters_changed(other_checkpoints), "end work"),
     "longer jobs": (longer_jobs, "end"),
     "longer estimates": (longer_estimates, "end overrun"),
     "submitted later": (later_jobs, "submit attempts"),

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
-from simmodels.results.static_scheduling import Plan, Problem, plan, solve
+from simmodels.results.static_scheduling import Problem, Solution, solve, static_schedule
 from simmodels.work.workflow import Workflow
 
 METHODS = ("HEFT", "CPOP", "PEFT")
@@ -54,8 +54,8 @@ ARABNEJAD = problem(
 )
 
 
-def check(of: Problem, found: Plan) -> None:
-    """Refuse a plan that breaks a rule."""
+def check(of: Problem, found: Solution) -> None:
+    """Refuse a solution that breaks a rule."""
     for task, processor in enumerate(found.processor.tolist()):
         assert found.end[task] == found.start[task] + of.cost[task, processor]
         for other, delay in of.predecessors[task]:
@@ -109,7 +109,7 @@ def test_every_plan_keeps_the_rules(of: Problem, method: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_a_workflow_is_planned_on_clusters_of_kinds(method: str) -> None:
     job = Workflow(1, 100, [10, 20, 5, 30], [2, 1, 4, 3], [(0, 1), (0, 2), (1, 3), (2, 3)], ("A", "A", "B", "A"))
-    schedule = plan(job, [("a", 4, "A"), ("b", 4, "B")], method).validate()
+    schedule = static_schedule(job, [("a", 4, "A"), ("b", 4, "B")], method).validate()
     assert schedule.start_s.tolist() == [100, 110, 112, 130]
     assert schedule.slr.tolist() == [1]
 
@@ -124,9 +124,9 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(RequestError, match="costs of shape"):
         Problem([[1], [1]], [(0, 1)], [1, 1])
     with pytest.raises(ImpossibleJobError, match="task 0 needs 9 cores"):
-        plan(Workflow(1, 0, [1], 9), [("a", 4)])
+        static_schedule(Workflow(1, 0, [1], 9), [("a", 4)])
     with pytest.raises(ImpossibleJobError, match="there are no clusters"):
-        plan(Workflow(1, 0, [1]), [])
+        static_schedule(Workflow(1, 0, [1]), [])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -138,4 +138,4 @@ def test_a_plan_from_any_instant_on_is_legal(method: str, submit_s: float) -> No
         edges = [(a, b) for b in range(tasks) for a in range(b) if draw.random() < 0.3]
         runtimes = np.round(draw.uniform(0.1, 5.0, tasks), 1)
         job = Workflow(1, submit_s, runtimes, draw.integers(1, 4, tasks), edges)
-        plan(job, [("a", 3), ("b", 4)], method).validate()
+        static_schedule(job, [("a", 3), ("b", 4)], method).validate()

@@ -99,7 +99,10 @@ def test_workflows_alone_are_as_fast_as_plans_and_no_faster(campaign: Campaign) 
     assert (alone["mean SLR"] >= 1.0).all()
     assert (alone["workflows"] == 6).all()
     seed = Cell({}, 0, 5).seed_for("workload")
-    slr = [float(sm.plan(job, CLUSTERS, "PEFT", tick_s=60.0).slr[0]) for job in wl.market_workload(60, seed=seed)[:3]]
+    slr = [
+        float(sm.static_schedule(job, CLUSTERS, "PEFT", tick_s=60.0).slr[0])
+        for job in wl.market_workload(60, seed=seed)[:3]
+    ]
     assert row_of(campaign.results(), rule="alone", bid="PEFT")["mean_slr"] == pytest.approx(np.mean(slr))
 
 
