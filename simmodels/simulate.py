@@ -156,29 +156,18 @@ def simulate_on_machines(
     seed: int = 0,
     **options: "Unpack[SimulateOnMachinesOptions]",
 ) -> Schedule:
-    """Return the schedule of jobs that run inside one machine each, on machines that are switched on and off.
+    """Return the schedule of jobs on machines that are switched on and off; `simulate` with ``capacity``.
 
     Parameters
     ----------
     workload
-        The jobs; each must be able to run on a machine.
-    capacity
-        How many machines there are over time: see `Capacity.of`.
-    cores_per_machine
-        The cores of each.
+        The jobs; each runs inside one machine, and must be able to.
+    capacity, cores_per_machine, machines
+        The machines, as in `simulate`.
     heuristic
         ``"FirstFit"``, ``"TargetStretch"``, ``"TargetAsap"`` or ``"PackedTargetAsap"``.
-    machines
-        How many machines there are at most; None for the most that the capacity has.
-    window_s
-        From when to when, the end included; jobs that were submitted before and would still run are run on, those
-        submitted at its end or later are left out. None: from the first submit until all is done, or if machines stay
-        off for good until the last change.
-    engine
-        ``"simpy"`` (the SimPy engine), ``"compiled"`` (the compiled engine), or ``"auto"`` (the
-        compiled one: the schedule is the same to the last bit).
-    seed
-        For fill orders and removals that are drawn.
+    window_s, engine, seed
+        As in `simulate`.
     options
         As in `simmodels.policies.placement_options.PlacementOptions`.
 
