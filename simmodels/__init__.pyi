@@ -11,10 +11,10 @@ from simmodels.entities.dependencies import Dependencies
 from simmodels.entities.done import all_done
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Backfilled, Ended, Lost, Powered, Priced, Reserved, Routed, Started, Submitted
+from simmodels.entities.heuristics import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
 from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
 from simmodels.entities.outages import Failures, Maintenance
-from simmodels.entities.placer import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
 from simmodels.entities.power_saving import SleepWhenIdle
 from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder

@@ -18,7 +18,7 @@ class List:
         orders, bids, backfillings, heuristics, ...: one topic, with formulas and sources; by default all.
     """
 
-    topic: Annotated[str | None, Option("", "[TOPIC]", known="kinds")] = None
+    topic: Annotated[str | None, Option("", "[TOPIC]", known="topics")] = None
     json: Json = False
 
 

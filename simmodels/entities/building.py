@@ -10,7 +10,8 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
 from simmodels.entities.dependencies import Dependencies
 from simmodels.entities.environment import Environment
-from simmodels.entities.placer import FirstFit, PackedTargetAsap, Placer, TargetAsap, TargetStretch
+from simmodels.entities.heuristics import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
+from simmodels.entities.placer import Placer
 from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.router import EarliestStart, LeastLoaded, RoundRobin, Router
