@@ -7,7 +7,7 @@ elapsed time leaves out the suspended one, and that a job that never started may
 Slurm's source: ``src/plugins/accounting_storage/mysql/as_mysql_jobacct_process.c``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -15,9 +15,6 @@ from typing import Any, Final, Literal, get_args
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from simmodels.errors import FileFormatError, RequestError, must_be, require_known
@@ -27,60 +24,23 @@ from simmodels.ground.numbers import Floats
 from simmodels.work.limits import NO_LIMIT, estimates
 from simmodels.work.workload import Workload
 from workloads.files import read_start, read_whole, stem
-from workloads.sacct_lines import COMMAND, Faults, Header, Numbers, Rows, find_header, joined, tables
+from workloads.sacct_lines import COMMAND, Faults, Header, Numbers, Rows, find_header
+from workloads.sacct_records import (
+    UNKNOWN,
+    Keep,
+    Records,
+    codes_of,
+    count_holding,
+    kept_records,
+    read_records,
+    texts_of,
+)
 from workloads.sacct_values import (
-    BAD,
     UNLIMITED,
-    by_value,
-    duration,
-    limit,
-    limit_in_minutes,
-    memory_is_per,
-    memory_mb,
-    moments,
-    tres_cpus,
-    tres_gpus,
-    tres_memory_mb,
-    whole,
 )
 
-Keep = Literal["last", "all"]
 Submit = Literal["submit", "eligible"]
 Cores = Literal["allocated", "requested"]
-
-_UNKNOWN: Final = -1
-_JOB: Final = r"^[0-9]{1,18}(_[0-9]{1,10}|_[\[*].*|\+[0-9]{1,10})?$"
-_STEP: Final = r"^[0-9]{1,18}(_[0-9]{1,10}|_[\[*][^.]*|\+[0-9]{1,10})?\.[^.]+$"
-_RAW: Final = r"^[0-9]{1,18}$"
-
-# What is read, each from the first of these columns that the file has and that knows it.
-_VALUES: Final[dict[str, tuple[tuple[str, Callable[[str], float]], ...]]] = {
-    "elapsed": (("elapsedraw", whole), ("elapsed", duration)),
-    "suspended": (("suspended", duration),),
-    "limit": (("timelimitraw", limit_in_minutes), ("timelimit", limit)),
-    "allocated": (("alloccpus", whole), ("ncpus", whole), ("alloctres", tres_cpus)),
-    "requested": (("reqcpus", whole), ("reqtres", tres_cpus)),
-}
-# The same, for what no job needs: what cannot be read there is unknown.
-_OPTIONAL: Final[dict[str, tuple[tuple[str, Callable[[str], float]], ...]]] = {
-    "memory": (("reqmem", memory_mb), ("reqtres", tres_memory_mb)),
-    "memory_is_per": (("reqmem", memory_is_per),),
-    "gpus": (("reqtres", tres_gpus), ("alloctres", tres_gpus)),
-    "nodes": (("nnodes", whole),),
-    "priority": (("priority", whole),),
-    "restarts": (("restarts", whole),),
-    "uid": (("uid", whole),),
-    "group_id": (("gid", whole),),
-}
-_SHOWN: Final = {
-    name.lower(): name
-    for name in (
-        *("ElapsedRaw", "Elapsed", "Suspended", "TimelimitRaw", "Timelimit"),
-        *("AllocCPUS", "NCPUS", "AllocTRES", "ReqCPUS", "ReqTRES"),
-    )
-}
-_TIMES: Final = ("submit", "eligible", "start", "end")
-_TEXTS: Final = ("state", "user", "account", "partition", "qos", "cluster", "jobname")
 
 # States by their first word; any other is that of a job that ended.
 _WAITING: Final = ("PENDING", "CONFIGURING", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT")
@@ -201,12 +161,12 @@ def read_sacct(
     }
     clock = {"times that the clock showed twice": 0, "times that the clock skipped": 0}
     faults = Faults(where)
-    records = _records(data, header, zone, counts, clock, faults, strict=strict)
+    records = read_records(data, header, zone, counts, clock, faults, strict=strict)
     del data  # twice the file's size is enough
     if records is None:
         fault = f"; the first that cannot be read: {faults.first()}" if faults.found else ""
         raise FileFormatError(str(where), None, f"no line holds a job{fault}")
-    records, dropped = _kept(records, keep)
+    records, dropped = kept_records(records, keep)
     counts |= faults.counts() | dropped
     log = _workload(records, counts | clock, stem(where) if name is None else name, submit, cores, unlimited_s)
     return log if timezone is None else replace(log, header=(f"; TimeZoneString: {timezone}",))
@@ -244,167 +204,6 @@ def _require_columns(path: Path, header: Header, submit: Submit) -> None:
         raise FileFormatError(str(path), header.number, what)
 
 
-# -- records ------------------------------------------------------------------------------------------
-
-Records = dict[str, Any]
-"""Columns of equal length: arrays of numbers, and dictionary-encoded texts."""
-
-
-def _records(
-    data: bytes,
-    header: Header,
-    zone: ZoneInfo | None,
-    counts: dict[str, int],
-    clock: dict[str, int],
-    faults: Faults,
-    *,
-    strict: bool,
-) -> Records | None:
-    """Return the records of jobs, None if there are none."""
-    there = header.columns.keys()
-    encoded = {name for sources in (_VALUES | _OPTIONAL).values() for name, _ in sources} | set(_TEXTS)
-    wanted = dict.fromkeys(("jobid", "jobidraw", *_TIMES), False) | dict.fromkeys(sorted(encoded), True)
-    wanted = {name: is_encoded for name, is_encoded in wanted.items() if name in there}
-    memos: dict[str, dict[str, float]] = {}
-    parts = []
-    for lines, columns in tables(data, header, wanted, counts, faults):
-        part = _read(lines, columns, zone, counts, clock, faults, memos)
-        if strict and faults.found:
-            raise faults.first()
-        if len(part["line"]):
-            parts.append(part)
-    if strict and faults.found:
-        raise faults.first()
-    if not parts:
-        return None
-    records = {name: _joined([part.pop(name) for part in parts]) for name in list(parts[0])}
-    return records | {"id": records["id"].dictionary_encode()}
-
-
-def _joined(columns: Sequence[Any]) -> Any:  # noqa: ANN401  (numbers or texts)
-    """Return parts of a column as one."""
-    if isinstance(columns[0], np.ndarray):
-        return np.concatenate(columns)
-    return joined(columns)
-
-
-def _read(
-    lines: Numbers,
-    columns: Mapping[str, Any],
-    zone: ZoneInfo | None,
-    counts: dict[str, int],
-    clock: dict[str, int],
-    faults: Faults,
-    memos: dict[str, dict[str, float]],
-) -> Records:
-    """Return the records of a piece of the file."""
-    ids = columns["jobid" if "jobid" in columns else "jobidraw"]
-    step = _mask(pc.match_substring_regex(ids, _STEP))
-    counts["job steps"] += int(step.sum())
-    if step.any():
-        columns = {name: column.filter(pa.array(~step)) for name, column in columns.items()}
-        lines = lines[~step]
-    good = np.ones(len(lines), dtype=np.bool_)
-
-    def refuse(bad: Rows, reason: str, column: str) -> None:
-        rows = np.flatnonzero(bad & good)
-        if len(rows):
-            faults.add(reason, lines[rows], str(columns[column][int(rows[0])].as_py()))
-            good[rows] = False
-
-    for name, pattern, shown in (("jobid", _JOB, "JobID"), ("jobidraw", _RAW, "JobIDRaw")):
-        if name in columns:
-            refuse(~_mask(pc.match_substring_regex(columns[name], pattern)), f"{shown} is no job's", name)
-    record: Records = {"line": lines}
-    for name in _TIMES:
-        if name in columns:
-            record[name] = moments(columns[name], zone, clock)
-            refuse(record[name] == BAD, f"{name.capitalize()} is no time", name)
-    refuse(np.isnan(record["submit"]), "Submit is unknown", "submit")
-    record |= _numbers(columns, memos, refuse)
-    refuse(_mask(pc.equal(columns["state"].cast(pa.string()), "")), "State is empty", "state")
-    ids = columns["jobid" if "jobid" in columns else "jobidraw"]
-    numbers = columns.get("jobidraw", ids)
-    plain = _mask(pc.match_substring_regex(numbers, _RAW))
-    record["number"] = pc.fill_null(pc.if_else(plain, numbers, None).cast(pa.int64()), _UNKNOWN).to_numpy()
-    record["id"] = ids
-    record |= {name: columns[name] for name in _TEXTS if name in columns}
-    return record if good.all() else _taken(record, good)
-
-
-def _numbers(
-    columns: Mapping[str, Any], memos: dict[str, dict[str, float]], refuse: Callable[[Rows, str, str], None]
-) -> Records:
-    """Return the columns of numbers; what of them a job needs and cannot be read is refused."""
-    record: Records = {}
-    for what, sources in (_VALUES | _OPTIONAL).items():
-        for name, read in sources:
-            if name not in columns:
-                continue
-            values = by_value(columns[name], read, memos.setdefault(f"{what} {name}", {}))
-            if what in _VALUES:
-                refuse(values == BAD, f"{_SHOWN[name]} cannot be read", name)
-            values[values == BAD] = np.nan
-            record[what] = np.where(np.isnan(record[what]), values, record[what]) if what in record else values
-    return record
-
-
-def _mask(found: Any) -> Rows:  # noqa: ANN401  (pyarrow has no types)
-    """Return what pyarrow found as an array."""
-    mask: Rows = found.to_numpy(zero_copy_only=False)
-    return mask
-
-
-def _taken(records: Records, rows: Rows) -> Records:
-    """Return these rows."""
-    return {
-        name: column[rows] if isinstance(column, np.ndarray) else column.filter(pa.array(rows))
-        for name, column in records.items()
-    }
-
-
-def _codes(column: Any) -> Numbers:  # noqa: ANN401  (pyarrow has no types)
-    """Return the place of each text in the dictionary, in which a text stands once."""
-    codes: Numbers = column.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes
-
-
-def _texts(column: Any) -> NDArray[Any]:  # noqa: ANN401  (pyarrow has no types)
-    """Return the texts of a column; equal ones are one object."""
-    texts: NDArray[Any] = column.dictionary.to_numpy(zero_copy_only=False)[_codes(column)]
-    return texts
-
-
-def _holding(column: Any, part: str) -> int:  # noqa: ANN401  (pyarrow has no types)
-    """Return how many texts of a column hold a part."""
-    return int(_mask(pc.match_substring(column.dictionary, part))[_codes(column)].sum())
-
-
-def _kept(records: Records, keep: Keep) -> tuple[Records, dict[str, int]]:
-    """Return the records that become jobs, and how many were left out why."""
-    who = pd.DataFrame({"id": _codes(records["id"])})
-    if "cluster" in records:  # one number may be in use on several clusters
-        who["cluster"] = _codes(records["cluster"])
-    frame = who[who.duplicated(keep=False)]
-    rows = frame.index.to_numpy()
-    same = {name: records[name][rows] for name in ("submit", "start", "end", "elapsed") if name in records}
-    frame = frame.assign(**same, state=_codes(records["state"])[rows])
-    repeated = frame.duplicated(keep="last")
-    attempts = frame[~repeated].sort_values("submit", kind="stable")
-    earlier = attempts.index[attempts.duplicated(list(who), keep="last")]
-    counts = {
-        "repeated records": int(repeated.sum()),
-        "earlier attempts left out": len(earlier) if keep == "last" else 0,
-        "earlier attempts that are jobs": len(earlier) if keep == "all" else 0,
-    }
-    left_out = frame.index[repeated].union(earlier) if keep == "last" else frame.index[repeated]
-    if not len(left_out):
-        return records, counts
-    kept = np.ones(len(who), dtype=np.bool_)
-    kept[left_out] = False
-    return _taken(records, kept), counts
-
-
 # -- the workload -------------------------------------------------------------------------------------
 
 
@@ -424,9 +223,9 @@ def _workload(
     taken, sizes = _cores(records, jobs, cores)
     number = records["number"]
     own = bool((number >= 0).all() and (np.diff(np.sort(number)) > 0).all())
-    ids = _texts(records["id"])
+    ids = texts_of(records["id"])
     extras: dict[str, NDArray[Any]] = {
-        "wait_s": np.where(started, np.nan_to_num(records["start"]) - submitted, _UNKNOWN),
+        "wait_s": np.where(started, np.nan_to_num(records["start"]) - submitted, UNKNOWN),
         "requested_s": asked,
         **sizes,
         **_memory(records, taken),
@@ -456,8 +255,8 @@ def _workload(
             "jobs": jobs,
             **unknown,
             "jobs renumbered": 0 if own else jobs,
-            "array records that stand for several tasks": _holding(records["id"], "["),
-            "components of heterogeneous jobs": _holding(records["id"], "+"),
+            "array records that stand for several tasks": count_holding(records["id"], "["),
+            "components of heterogeneous jobs": count_holding(records["id"], "+"),
             **why,
             **filled,
             "cores taken from requested cores": _filled(sizes, "allocated_cores", "requested_cores"),
@@ -471,17 +270,17 @@ def _workload(
 
 def _by_state(records: Records, values: Sequence[Any]) -> NDArray[Any]:
     """Return the value that the state of each record has."""
-    return np.array(values)[_codes(records["state"])]
+    return np.array(values)[codes_of(records["state"])]
 
 
 def _status(state: str) -> int:
     """Return the status of a state in the Standard Workload Format."""
-    return _UNKNOWN if state in _WAITING or state in _STILL_THERE else _STATUS.get(state, 0)
+    return UNKNOWN if state in _WAITING or state in _STILL_THERE else _STATUS.get(state, 0)
 
 
 def _known(values: Floats) -> Floats:
     """Return the values with -1 for what is unknown."""
-    known: Floats = np.where(np.isnan(values), float(_UNKNOWN), values)
+    known: Floats = np.where(np.isnan(values), float(UNKNOWN), values)
     return known
 
 
@@ -507,7 +306,7 @@ def _runtimes(records: Records, states: Sequence[str]) -> tuple[Floats, Rows, di
         "runtimes unknown: end unknown": int(no_end.sum()),
         "runtimes below 0 taken as 0": int((~unknown & (length < 0)).sum()),
     }
-    return np.where(unknown, float(_UNKNOWN), np.maximum(length, 0)), ~never, why
+    return np.where(unknown, float(UNKNOWN), np.maximum(length, 0)), ~never, why
 
 
 def _estimates(
@@ -533,12 +332,12 @@ def _cores(records: Records, jobs: int, cores: Cores) -> tuple[Numbers, dict[str
         for what in ("allocated", "requested")
         if what in records
     }
-    none = np.full(jobs, _UNKNOWN, dtype=np.int64)
+    none = np.full(jobs, UNKNOWN, dtype=np.int64)
     first, second = sizes.get("allocated_cores", none), sizes.get("requested_cores", none)
     if cores == "requested":
         first, second = second, first
     taken = np.where(first > 0, first, second)
-    return np.where(taken > 0, taken, _UNKNOWN), sizes
+    return np.where(taken > 0, taken, UNKNOWN), sizes
 
 
 def _filled(sizes: Mapping[str, Numbers], wanted: str, other: str) -> int:
@@ -569,17 +368,17 @@ def _users(records: Records, jobs: int) -> tuple[Numbers, dict[str, NDArray[Any]
     named = {"user": "user", "account": "account", "partition": "partition_name", "qos": "qos"}
     for column, extra in (named | {"cluster": "cluster", "jobname": "job_name", "state": "state"}).items():
         if column in records:
-            extras[extra] = _texts(records[column])
+            extras[extra] = texts_of(records[column])
     if "partition" in records:
         extras["partition"] = _numbered(records["partition"])
     if "user" in records:
         return _numbered(records["user"]), extras
-    return _known(records["uid"]).astype(np.int64) if "uid" in records else np.full(jobs, _UNKNOWN), extras
+    return _known(records["uid"]).astype(np.int64) if "uid" in records else np.full(jobs, UNKNOWN), extras
 
 
 def _numbered(column: Any) -> Numbers:  # noqa: ANN401  (pyarrow has no types)
     """Return the texts as numbers from 1 on, in their sorted order; -1 for an empty one."""
-    texts, codes = column.dictionary.to_pylist(), _codes(column)
+    texts, codes = column.dictionary.to_pylist(), codes_of(column)
     used = sorted({texts[code] for code in np.unique(codes)} - {""})
     number = {text: at for at, text in enumerate(used, start=1)}
-    return np.array([number.get(text, _UNKNOWN) for text in texts], dtype=np.int64)[codes]
+    return np.array([number.get(text, UNKNOWN) for text in texts], dtype=np.int64)[codes]
