@@ -6,6 +6,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from simmodels.errors import must_be
+from simmodels.ground.instants import too_far, too_far_text
+from simmodels.work.columns import COLUMNS
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Job:
@@ -61,6 +65,25 @@ class Job:
         _set_cores(self, cores)
         _set_user(self, user_id)
         _set_extras(self, extras)
+
+    @property
+    def columns(self) -> dict[str, float]:
+        """Return its fields, and its further numbers, by name."""
+        return {**(self.extras or {}), **{name: getattr(self, name) for name in COLUMNS}}
+
+    def impossible_on(self, cores: int) -> str:
+        """Return why it can never run on this many cores, if it cannot: see `Workload.runnable`."""
+        if self.cores > cores:
+            return f"needs {self.cores} cores, and the machine has {cores}"
+        if self.cores < 1:
+            return must_be("cores", "an integer >= 1", self.cores)
+        if self.runtime_s < 0:
+            return must_be("runtime_s", "a number of seconds >= 0", self.runtime_s)
+        if self.estimate_s < 0:
+            return must_be("estimate_s", "a number of seconds >= 0", self.estimate_s)
+        if too_far(self.submit_s):
+            return too_far_text("submit_s", self.submit_s)
+        return too_far_text("submit_s + runtime_s", self.submit_s + self.runtime_s)
 
 
 # The slots themselves: a million jobs are made in half the time that an __init__ by object.__setattr__ takes.

@@ -3,123 +3,30 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from os import PathLike
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError, brief, must_be
-from simmodels.ground.arguments import Guided, as_instance, as_tuple, listed
-from simmodels.ground.cards import SLICES, card, line_chart, number, share
-from simmodels.ground.durations import Duration, as_seconds, duration
-from simmodels.ground.instants import too_far, too_far_text
-from simmodels.ground.numbers import as_integer, as_number, ranges
+from simmodels.ground.arguments import Guided, as_instance, as_tuple
+from simmodels.ground.cards import card
+from simmodels.ground.durations import Duration, as_seconds
+from simmodels.ground.instants import too_far
+from simmodels.ground.numbers import as_integer, as_number
 from simmodels.ground.plugins import plugin
-from simmodels.units import HOUR
+from simmodels.work.card import counted, workload_card
+from simmodels.work.columns import COLUMNS, UNKNOWN, as_extras, as_job_column, empty, taken
+from simmodels.work.frame import columns_of
 from simmodels.work.job import Job, Numbers
-from simmodels.work.limits import NO_LIMIT, REQUESTED, estimates
+from simmodels.work.limits import REQUESTED
+from simmodels.work.tasks import OF_WORKFLOWS, Tasks, tasks_of
 from simmodels.work.workflow import Workflow
 
 __all__ = ["COLUMNS", "Job", "Numbers", "Tasks", "Workload", "WorkloadLike"]
-
-COLUMNS: Final = ("job_id", "submit_s", "runtime_s", "estimate_s", "cores", "user_id")
-_UNKNOWN: Final = -1
-_NEEDED: Final = ("submit_s", "runtime_s", "cores")
-_WORKLOAD: Final = "a Workload, a path, a table of jobs, or workflows"
-_OF_TIME: Final = {
-    "M": ("dates", "(t - t.min()).dt.total_seconds() makes seconds of dates"),
-    "m": ("durations", "t.dt.total_seconds() makes seconds of durations"),
-}
-_FLOATS: Final = ("submit_s", "runtime_s", "estimate_s")
-
-
-def _frozen(given: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
-    """Return the values as a read-only array that nobody else can change: a copy, unless that is so already."""
-    column = np.ascontiguousarray(given, dtype=dtype)
-    part = column if column is given or column.base is not None else None  # None: this memory is new
-    while isinstance(part, np.ndarray):
-        if part.flags.writeable:
-            column = column.copy()
-            break
-        part = part.base
-    column.flags.writeable = False
-    return column
-
-
-def _numbered(names: NDArray[Any]) -> NDArray[np.int64]:
-    """Return texts as numbers from 1 on, in their sorted order; -1 where there is none."""
-    texts = ["" if each is None or each != each else str(each) for each in names.tolist()]  # noqa: PLR0124  NaN is not
-    number = {text: at for at, text in enumerate(sorted({*texts} - {""}), start=1)}
-    return np.array([number.get(text, _UNKNOWN) for text in texts], np.int64)
-
-
-def _empty(name: str) -> NDArray[Any]:
-    """Return no values, of the type of a column."""
-    return np.empty(0, np.float64 if name in _FLOATS else np.int64)
-
-
-def _rows(column: NDArray[Any], rows: NDArray[np.integer] | NDArray[np.bool_] | slice) -> NDArray[Any]:
-    """Return these rows of a column of ours, read-only."""
-    taken = column[rows]
-    taken.flags.writeable = False
-    return taken
-
-
-def _numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
-    """Return a column of objects or texts as an array of numbers, if each is one."""
-    for row, value in enumerate(values.tolist()):
-        if not isinstance(value, Real):
-            raise RequestError(must_be(f"column {name}, row {row},", "a number", value))
-    return np.array(values.tolist())
-
-
-def _column(name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.int64]:
-    """Return a column as a read-only array of its type; refuse what does not fit."""
-    given = np.asarray(values)
-    if given.ndim != 1:
-        raise RequestError(f"column {name} has {given.ndim} dimensions", "a column has one")
-    if not len(given):
-        return _frozen(_empty(name))
-    if given.dtype.kind in "OUS":
-        given = _numbers(name, given)
-    if given.dtype.kind not in "iufb":
-        kind, hint = _OF_TIME.get(given.dtype.kind, (given.dtype, ""))
-        raise RequestError(f"column {name} must be numbers (got {kind})", hint)
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
-        where = int(np.flatnonzero(~np.isfinite(given))[0])
-        raise RequestError(must_be(f"column {name}, row {where},", "a finite number", given[where]))
-    if name in _FLOATS:
-        return _frozen(given, np.float64)
-    with np.errstate(invalid="ignore"):  # a number beyond int64 is refused below, in our words
-        column = _frozen(given, np.int64)
-    if given.dtype.kind in "uf" and (column != given).any():
-        where = int(np.flatnonzero(column != given)[0])
-        raise RequestError(must_be(f"column {name}, row {where},", "an integer of 64 bits", given[where]))
-    return column
-
-
-def _limits(given: NDArray[Any], none: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return the limits of a table that says by missing values which jobs have none: those of the others are > 0."""
-    asked = _column("estimate_s", np.where(none, NO_LIMIT, given))
-    bad = np.flatnonzero(~none & ~(asked > 0))
-    if len(bad):
-        expected = "a number of seconds > 0, or missing for a job without a limit, as others are"
-        raise RequestError(must_be(f"column estimate_s, row {bad[0]},", expected, given[bad[0]]))
-    return asked
-
-
-def _count(count: int, what: str) -> str:
-    """Return a count with what is counted: ``1 job``, ``2 jobs``."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def _row(job: Job) -> dict[str, float]:
-    """Return the columns of a job, and its further numbers, by name."""
-    return {**(job.extras or {}), **{name: getattr(job, name) for name in COLUMNS}}
 
 
 def _read(path: "str | PathLike[str]") -> "Workload":
@@ -141,71 +48,6 @@ def _hint(given: object, parts: tuple[object, ...]) -> str:
     if any(isinstance(each, Workload) for each in parts):
         return "Workload.concat puts several together"
     return ""
-
-
-_OF_WORKFLOWS: Final = ("job_id", "submit_s", "runtime_s", "cores")
-"""The columns that workflows say."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tasks:
-    """Which rows of a workload are tasks of workflows.
-
-    Parameters
-    ----------
-    workflows
-        The workflows, in input order.
-    first
-        int64[workflows], the row of each one's first task; its other tasks follow in the rows below.
-    workflow
-        int64[n], the number of the workflow that each row belongs to; -1 for a rigid job.
-    columns
-        The columns of the workload that `Workload.of_workflows` made: if these are its columns, they are unchanged.
-
-    Raises
-    ------
-    RequestError
-        A workflow is there twice: the object, by which schedulers and schedules know it.
-    """
-
-    workflows: tuple[Workflow, ...]
-    first: NDArray[np.int64]
-    workflow: NDArray[np.int64]
-    columns: tuple[NDArray[Any], ...] = field(default=(), repr=False)
-
-    def __post_init__(self) -> None:
-        """Refuse a workflow that is there twice."""
-        if len(set(map(id, self.workflows))) == len(self.workflows):
-            return
-        times = Counter(map(id, self.workflows))
-        flow = next(each for each in self.workflows if times[id(each)] > 1)
-        what = f"job {flow.job_id} is {times[id(flow)]} times in a workload, as one object"
-        raise RequestError(what, "add copies of it (dataclasses.replace)")
-
-    @property
-    def task(self) -> NDArray[np.int64]:
-        """Return int64[n], the number of each row's task in its workflow; 0 for a rigid job."""
-        rows = np.arange(len(self.workflow))
-        return np.where(self.workflow >= 0, rows - np.append(self.first, 0)[self.workflow], 0)
-
-    def rows(self, chosen: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.int64]:
-        """Return int64[tasks], the rows of the tasks of these workflows, in the order given."""
-        sizes = np.array([len(workflow) for workflow in self.workflows], np.int64)[chosen]
-        return ranges(self.first[chosen], sizes)
-
-    @property
-    def kind(self) -> NDArray[np.object_]:
-        """Return object[n], the kind of cluster that each row needs; None for any."""
-        kind = np.full(len(self.workflow), None, dtype=object)
-        for first, workflow in zip(self.first.tolist(), self.workflows, strict=True):
-            kind[first : first + len(workflow)] = workflow.kind
-        return kind
-
-    @property
-    def edges(self) -> NDArray[np.int64]:
-        """Return int64[edges, 2], pairs of rows: the second needs the data of the first."""
-        pairs = [workflow.edges + first for workflow, first in zip(self.workflows, self.first, strict=True)]
-        return np.concatenate(pairs) if pairs else np.empty((0, 2), np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -297,21 +139,16 @@ class Workload(Guided):
 
     def __post_init__(self) -> None:
         """Make the columns read-only arrays of their types, and check their lengths."""
-        object.__setattr__(self, "job_id", _column("job_id", self.job_id))
+        object.__setattr__(self, "job_id", as_job_column("job_id", self.job_id))
         rows = len(self.job_id)
         if self.user_id is None:
             object.__setattr__(self, "user_id", np.full(rows, -1, dtype=np.int64))
         for name in COLUMNS:
-            object.__setattr__(self, name, _column(name, getattr(self, name)))
-        extras = {name: _frozen(np.asarray(column)) for name, column in self.extras.items()}
+            object.__setattr__(self, name, as_job_column(name, getattr(self, name)))
+        extras = as_extras(self.extras)
         for name, column in [*((c, getattr(self, c)) for c in COLUMNS), *extras.items()]:
             if len(column) != rows:
                 raise RequestError(f"column {name} has {len(column)} rows", f"job_id has {rows}")
-        for name, column in extras.items():
-            if name in COLUMNS:
-                raise RequestError(f"a further column is named {name}", "give it a name other than those of the six")
-            if column.ndim != 1:
-                raise RequestError(f"column {name} has {column.ndim} dimensions", "a column has one")
         if self.max_cores is not None and self.max_cores < 1:
             raise RequestError(must_be("max_cores", "an integer >= 1, or None", self.max_cores))
         object.__setattr__(self, "header", tuple(self.header))
@@ -331,12 +168,12 @@ class Workload(Guided):
     def __repr__(self) -> str:
         """Return a line about it."""
         size = "" if self.max_cores is None else f", max_cores={self.max_cores}"
-        jobs = _count(len(self), "job")
+        jobs = counted(len(self), "job")
         if self.tasks is not None:
-            rigid = f"{_count(int(self.rigid().sum()), 'rigid job')}, " if self.rigid().any() else ""
+            rigid = f"{counted(int(self.rigid().sum()), 'rigid job')}, " if self.rigid().any() else ""
             flows = len(self.tasks.workflows)
             tasks = len(self) - int(self.rigid().sum())
-            jobs = f"{rigid}{_count(flows, 'workflow')} of {_count(tasks, 'task')}"
+            jobs = f"{rigid}{counted(flows, 'workflow')} of {counted(tasks, 'task')}"
         return f"<Workload {self.name!r}: {jobs}{size}>"
 
     def _repr_html_(self) -> str:
@@ -344,26 +181,8 @@ class Workload(Guided):
         known, title = self.known(), repr(self).strip("<>")
         if not known.any():
             return card(title, {})
-        submit_s, work_core_s = self.submit_s[known], self.runtime_s[known] * self.cores[known]
-        span_s = float(np.ptp(submit_s))
-        users = len(np.unique(self.user_id[self.user_id >= 0]))
-        figures = {
-            "first to last submission": duration(span_s),
-            "work": f"{number(work_core_s.sum() / HOUR)} core-hours",
-            "median runtime": duration(float(np.median(self.runtime_s[known]))),
-            "median cores": number(float(np.median(self.cores[known]))),
-            "most cores": number(float(self.cores[known].max())),
-        }
-        if users:
-            figures["users"] = number(users)
-        if self.max_cores is not None and span_s > 0:
-            figures["offered load"] = share(float(work_core_s.sum() / span_s / self.max_cores))
-        if not known.all():
-            figures["jobs of unknown cores or runtime"] = number(int((~known).sum()))
-        asked = np.histogram(submit_s, SLICES, weights=work_core_s)[0] / (max(span_s, 1.0) / SLICES)
-        size = None if self.max_cores is None or span_s == 0 else float(self.max_cores)
-        chart = line_chart(asked, "work submitted, as cores kept busy", line=size, ends=("0 s", duration(span_s)))
-        return card(title, figures, chart)
+        columns = {name: getattr(self, name)[known] for name in COLUMNS}
+        return workload_card(title, columns, self.max_cores, int((~known).sum()))
 
     # -- what stands for one --------------------------------------------------------------------
 
@@ -405,10 +224,12 @@ class Workload(Guided):
         if all(isinstance(each, Workflow) for each in parts):
             return cls.of_workflows(parts)
         if all(isinstance(each, Job | Mapping) for each in parts):
-            rows = [_row(each) if isinstance(each, Job) else each for each in parts]
+            rows = [each.columns if isinstance(each, Job) else each for each in parts]
             names = dict.fromkeys(name for row in rows for name in row)
             return cls.from_frame({name: [row.get(name, np.nan) for row in rows] for name in names})
-        raise RequestError(must_be("workload", _WORKLOAD, given), _hint(given, parts))
+        raise RequestError(
+            must_be("workload", "a Workload, a path, a table of jobs, or workflows", given), _hint(given, parts)
+        )
 
     # -- workflows ------------------------------------------------------------------------------
 
@@ -419,21 +240,9 @@ class Workload(Guided):
         A task has the number and the submission of its job, and its runtime as its estimate.
         """
         given = as_tuple("workflows", workflows, "a list of workflows")
-        flows = tuple(as_instance("workflows", each, Workflow) for each in given)
-        sizes = np.array([len(flow) for flow in flows], np.int64)
-        number = np.repeat(np.arange(len(flows)), sizes)
-        runtime_s = np.concatenate([np.empty(0), *(flow.runtime_s for flow in flows)])
-        tasks = Tasks(flows, np.cumsum(sizes) - sizes, number)
-        made = cls(
-            np.array([flow.job_id for flow in flows], np.int64)[number],
-            np.array([flow.submit_s for flow in flows], np.float64)[number],
-            runtime_s,
-            runtime_s,
-            np.concatenate([np.empty(0, np.int64), *(flow.cores for flow in flows)]),
-            name=name,
-            tasks=tasks,
-        )
-        object.__setattr__(tasks, "columns", tuple(getattr(made, name) for name in _OF_WORKFLOWS))
+        tasks, columns = tasks_of(tuple(as_instance("workflows", each, Workflow) for each in given))
+        made = cls(**columns, name=name, tasks=tasks)
+        object.__setattr__(tasks, "columns", tuple(getattr(made, name) for name in OF_WORKFLOWS))
         return made
 
     @classmethod
@@ -458,13 +267,12 @@ class Workload(Guided):
             else:
                 flows = [part] if isinstance(part, Workflow) else as_tuple("parts", part, "workloads and workflows")
                 made.append(cls.of_workflows([as_instance("parts", each, Workflow) for each in flows]))
-        counts: dict[str, int] = {}
+        counts = Counter[str]()
         for part in made:
-            for what, count in part.counts.items():
-                counts[what] = counts.get(what, 0) + count
+            counts.update(part.counts)
         shared = [each for each in (made[0].extras if made else ()) if all(each in part.extras for part in made)]
         columns: dict[str, Any] = {
-            column: np.concatenate([_empty(column), *(getattr(part, column) for part in made)]) for column in COLUMNS
+            column: np.concatenate([empty(column), *(getattr(part, column) for part in made)]) for column in COLUMNS
         }
         whole = cls(
             **columns,
@@ -474,17 +282,7 @@ class Workload(Guided):
         )
         if all(part.is_rigid for part in made):
             return whole
-        workflows: list[Workflow] = []
-        first, number, rows = [], [], 0
-        for part in made:
-            if part.tasks is None:
-                number.append(np.full(len(part), -1, np.int64))
-            else:
-                number.append(np.where(part.tasks.workflow >= 0, part.tasks.workflow + len(workflows), -1))
-                first.append(part.tasks.first + rows)
-                workflows += part.tasks.workflows
-            rows += len(part)
-        return replace(whole, tasks=Tasks(tuple(workflows), np.concatenate(first), np.concatenate(number)))
+        return replace(whole, tasks=Tasks.concat([part.tasks for part in made], list(map(len, made))))
 
     @property
     def is_rigid(self) -> bool:
@@ -507,10 +305,10 @@ class Workload(Guided):
         if self.tasks is None:
             return
         columns = self.tasks.columns
-        if columns and all(getattr(self, name) is kept for name, kept in zip(_OF_WORKFLOWS, columns, strict=True)):
+        if columns and all(getattr(self, name) is kept for name, kept in zip(OF_WORKFLOWS, columns, strict=True)):
             return
         made, rows = Workload.of_workflows(self.workflows), self.tasks.rows()
-        for name in _OF_WORKFLOWS:
+        for name in OF_WORKFLOWS:
             if not np.array_equal(getattr(made, name), getattr(self, name)[rows]):
                 what = f"column {name} of workload {self.name!r} is not that of its workflows"
                 raise RequestError(what, "change the workflows")
@@ -521,11 +319,7 @@ class Workload(Guided):
 
     def label(self, row: int) -> str:
         """Return what a row is called in errors: ``job 7``, or ``job 7, task fft``."""
-        label = f"job {self.job_id[row]}"
-        if self.tasks is not None and self.tasks.workflow[row] >= 0:
-            number = self.tasks.workflow[row]
-            label += f", task {self.tasks.workflows[number].label(int(row - self.tasks.first[number]))}"
-        return label
+        return f"job {self.job_id[row]}{'' if self.tasks is None else self.tasks.label(row)}"
 
     # -- cutting and moving ---------------------------------------------------------------------
 
@@ -538,8 +332,8 @@ class Workload(Guided):
             found = np.asarray(rows)
             if found.ndim != 1 or (found.size and found.dtype.kind not in "iub"):
                 raise RequestError(must_be("rows", "numbers of rows, a mask or a slice", rows))
-        columns: dict[str, Any] = {name: _rows(getattr(self, name), rows) for name in COLUMNS}
-        extras = {k: _rows(v, rows) for k, v in self.extras.items()}
+        columns: dict[str, Any] = {name: taken(getattr(self, name), rows) for name in COLUMNS}
+        extras = {k: taken(v, rows) for k, v in self.extras.items()}
         return replace(self, **columns, extras=extras, tasks=None)
 
     def head(self, jobs: int) -> Self:
@@ -614,42 +408,15 @@ class Workload(Guided):
         RequestError
             A needed column is missing, or a column is not of numbers; or a limit is -1 or 0 where others are missing.
         """
-        table: Any = frame
-        if not (isinstance(table, Mapping) or hasattr(table, "columns")):
-            raise RequestError(must_be("frame", "a DataFrame, or columns by name", table))
-        columns: dict[str, Any] = {str(each): np.asarray(table[each]) for each in getattr(table, "columns", table)}
-        missing = [each for each in _NEEDED if each not in columns]
-        if missing:
-            has = f"{listed(columns)}; {listed(missing)} missing" if columns else "no columns"
-            raise RequestError(f"a table of jobs must have the columns {listed(_NEEDED)} (got {has})")
-        rows = np.size(columns["submit_s"])
-        given = columns.get("estimate_s")
-        if given is not None and given.dtype.kind in {"f", "O"} and (none := pd.isna(given)).any():
-            asked, runtime_s = _limits(given, none), _column("runtime_s", columns["runtime_s"])
-            found, filled_in = estimates(asked, runtime_s, columns.get("partition"))
-            columns |= {"estimate_s": np.where(none, found, asked), REQUESTED: asked}
-            counts = {**(counts or {}), **filled_in}
-        named = next((each for each in ("user_id", "user") if each in columns), None)
-        if named is not None and columns[named].dtype.kind in "OUS":
-            names = np.asarray(table[named], object)  # NaN beside texts would become one
-            if any(isinstance(each, str) for each in names.flat):
-                columns = {"user": names, **columns, "user_id": _numbered(names)}
-        elif named == "user":
-            columns["user_id"] = columns["user"]
-        filled: dict[str, Any] = {
-            "job_id": np.arange(1, rows + 1),
-            "estimate_s": columns["runtime_s"],
-            "user_id": np.full(rows, -1),
-            **columns,
-        }
+        columns, filled_in = columns_of(frame)
         return cls(
-            **{each: filled.pop(each) for each in COLUMNS},
+            **{each: columns.pop(each) for each in COLUMNS},
             name=name,
             max_cores=max_cores,
             start_unix_s=start_unix_s,
             header=tuple(header),
-            counts={} if counts is None else counts,
-            extras=filled,
+            counts={**(counts or {}), **filled_in},
+            extras=columns,
         )
 
     def job(self, row: int) -> Job:
@@ -687,7 +454,7 @@ class Workload(Guided):
         Logs hold jobs that were cancelled before they ran. A simulation leaves a job out of which
         one of the two is unknown: its row stays, unfinished and outside the metrics.
         """
-        known: NDArray[np.bool_] = (self.cores != _UNKNOWN) & (self.runtime_s != _UNKNOWN)
+        known: NDArray[np.bool_] = (self.cores != UNKNOWN) & (self.runtime_s != UNKNOWN)
         return known
 
     def unlimited(self) -> NDArray[np.bool_]:
@@ -726,19 +493,7 @@ class Workload(Guided):
         if not len(bad):
             return
         job = self.job(int(bad[0]))
-        if job.cores > cores:
-            what = f"needs {job.cores} cores, and the machine has {cores}"
-        elif job.cores < 1:
-            what = must_be("cores", "an integer >= 1", job.cores)
-        elif job.runtime_s < 0:
-            what = must_be("runtime_s", "a number of seconds >= 0", job.runtime_s)
-        elif job.estimate_s < 0:
-            what = must_be("estimate_s", "a number of seconds >= 0", job.estimate_s)
-        elif too_far(job.submit_s):
-            what = too_far_text("submit_s", job.submit_s)
-        else:
-            what = too_far_text("submit_s + runtime_s", job.submit_s + job.runtime_s)
-        raise ImpossibleJobError(job.job_id, what, len(bad) - 1)
+        raise ImpossibleJobError(job.job_id, job.impossible_on(cores), len(bad) - 1)
 
 
 WorkloadLike: TypeAlias = (

@@ -1,0 +1,94 @@
+"""Columns: arrays of a workload, of the types that they must have, which nobody can change."""
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from simmodels.errors import RequestError, must_be
+
+COLUMNS: Final = ("job_id", "submit_s", "runtime_s", "estimate_s", "cores", "user_id")
+UNKNOWN: Final = -1
+_OF_TIME: Final = {
+    "M": ("dates", "(t - t.min()).dt.total_seconds() makes seconds of dates"),
+    "m": ("durations", "t.dt.total_seconds() makes seconds of durations"),
+}
+_FLOATS: Final = ("submit_s", "runtime_s", "estimate_s")
+
+
+def frozen(given: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
+    """Return the values as a read-only array that nobody else can change: a copy, unless that is so already."""
+    column = np.ascontiguousarray(given, dtype=dtype)
+    part = column if column is given or column.base is not None else None  # None: this memory is new
+    while isinstance(part, np.ndarray):
+        if part.flags.writeable:
+            column = column.copy()
+            break
+        part = part.base
+    column.flags.writeable = False
+    return column
+
+
+def as_job_column(name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.int64]:
+    """Return a column as a read-only array of its type; refuse what does not fit."""
+    given = np.asarray(values)
+    if given.ndim != 1:
+        raise RequestError(f"column {name} has {given.ndim} dimensions", "a column has one")
+    if not len(given):
+        return frozen(empty(name))
+    if given.dtype.kind in "OUS":
+        given = _numbers(name, given)
+    if given.dtype.kind not in "iufb":
+        kind, hint = _OF_TIME.get(given.dtype.kind, (given.dtype, ""))
+        raise RequestError(f"column {name} must be numbers (got {kind})", hint)
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        where = int(np.flatnonzero(~np.isfinite(given))[0])
+        raise RequestError(must_be(f"column {name}, row {where},", "a finite number", given[where]))
+    if name in _FLOATS:
+        return frozen(given, np.float64)
+    with np.errstate(invalid="ignore"):  # a number beyond int64 is refused below, in our words
+        column = frozen(given, np.int64)
+    if given.dtype.kind in "uf" and (column != given).any():
+        where = int(np.flatnonzero(column != given)[0])
+        raise RequestError(must_be(f"column {name}, row {where},", "an integer of 64 bits", given[where]))
+    return column
+
+
+def _numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """Return a column of objects or texts as an array of numbers, if each is one."""
+    for row, value in enumerate(values.tolist()):
+        if not isinstance(value, Real):
+            raise RequestError(must_be(f"column {name}, row {row},", "a number", value))
+    return np.array(values.tolist())
+
+
+def as_extras(given: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
+    """Return further columns as read-only arrays; refuse what is none, and the names of the six."""
+    extras = {name: frozen(np.asarray(column)) for name, column in given.items()}
+    for name, column in extras.items():
+        if name in COLUMNS:
+            raise RequestError(f"a further column is named {name}", "give it a name other than those of the six")
+        if column.ndim != 1:
+            raise RequestError(f"column {name} has {column.ndim} dimensions", "a column has one")
+    return extras
+
+
+def empty(name: str) -> NDArray[Any]:
+    """Return no values, of the type of a column."""
+    return np.empty(0, np.float64 if name in _FLOATS else np.int64)
+
+
+def taken(column: NDArray[Any], rows: NDArray[np.integer] | NDArray[np.bool_] | slice) -> NDArray[Any]:
+    """Return these rows of a column of ours, read-only."""
+    taken = column[rows]
+    taken.flags.writeable = False
+    return taken
+
+
+def numbered(names: NDArray[Any]) -> NDArray[np.int64]:
+    """Return texts as numbers from 1 on, in their sorted order; -1 where there is none."""
+    texts = ["" if each is None or each != each else str(each) for each in names.tolist()]  # noqa: PLR0124  NaN is not
+    number = {text: at for at, text in enumerate(sorted({*texts} - {""}), start=1)}
+    return np.array([number.get(text, UNKNOWN) for text in texts], np.int64)

@@ -1,0 +1,68 @@
+"""Frame: a table of jobs, read into the columns of a workload."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simmodels.errors import RequestError, must_be
+from simmodels.ground.arguments import listed
+from simmodels.work.columns import as_job_column, numbered
+from simmodels.work.limits import NO_LIMIT, REQUESTED, estimates
+
+_NEEDED: Final = ("submit_s", "runtime_s", "cores")
+
+
+def columns_of(frame: object) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return the columns of a table by name, those that may be omitted too, and what was filled in how often.
+
+    Parameters
+    ----------
+    frame
+        As in `simmodels.Workload.from_frame`.
+
+    Raises
+    ------
+    RequestError
+        It is no table, a needed column is missing, or a runtime is no number; or a limit is -1 or 0 where others are missing.
+    """
+    table: Any = frame
+    if not (isinstance(table, Mapping) or hasattr(table, "columns")):
+        raise RequestError(must_be("frame", "a DataFrame, or columns by name", table))
+    columns: dict[str, Any] = {str(each): np.asarray(table[each]) for each in getattr(table, "columns", table)}
+    missing = [each for each in _NEEDED if each not in columns]
+    if missing:
+        has = f"{listed(columns)}; {listed(missing)} missing" if columns else "no columns"
+        raise RequestError(f"a table of jobs must have the columns {listed(_NEEDED)} (got {has})")
+    rows, counts = np.size(columns["submit_s"]), dict[str, int]()
+    given = columns.get("estimate_s")
+    if given is not None and given.dtype.kind in {"f", "O"} and (none := pd.isna(given)).any():
+        asked, runtime_s = _limits(given, none), as_job_column("runtime_s", columns["runtime_s"])
+        found, counts = estimates(asked, runtime_s, columns.get("partition"))
+        columns |= {"estimate_s": np.where(none, found, asked), REQUESTED: asked}
+    named = next((each for each in ("user_id", "user") if each in columns), None)
+    if named is not None and columns[named].dtype.kind in "OUS":
+        names = np.asarray(table[named], object)  # NaN beside texts would become one
+        if any(isinstance(each, str) for each in names.flat):
+            columns = {"user": names, **columns, "user_id": numbered(names)}
+    elif named == "user":
+        columns["user_id"] = columns["user"]
+    filled: dict[str, Any] = {
+        "job_id": np.arange(1, rows + 1),
+        "estimate_s": columns["runtime_s"],
+        "user_id": np.full(rows, -1),
+        **columns,
+    }
+    return filled, counts
+
+
+def _limits(given: NDArray[Any], none: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return the limits of a table that says by missing values which jobs have none: those of the others are > 0."""
+    asked = as_job_column("estimate_s", np.where(none, NO_LIMIT, given))
+    bad = np.flatnonzero(~none & ~(asked > 0))
+    if len(bad):
+        expected = "a number of seconds > 0, or missing for a job without a limit, as others are"
+        raise RequestError(must_be(f"column estimate_s, row {bad[0]},", expected, given[bad[0]]))
+    return asked
