@@ -147,12 +147,10 @@ class Auctioneer(Router):
         self._place: dict[object, int] = {cluster: place for place, cluster in enumerate(self.clusters)}
         self._alarm = np.inf  # the instant of the earliest timer that is set
         self._due = np.inf  # the next instant at which data arrive or a deadline is reached
-        self._forwarding: Forwarding | None = None
         self._moves_s = np.inf  # when tasks move next
         self._starve = False  # whether a deadline has been reached
         self._came_back = False  # whether a task lost its machine, and waits again where it was sent
-        if places:
-            self._forwarding = Forwarding(self, places, self._state)
+        self._forwarding = Forwarding(self, places, self._state) if places else None
         for i, cluster in enumerate(self.clusters):
             if not places and cluster.free_cores != cluster.cores:
                 auction_events.add_free(self._state, i, cluster.free_cores - cluster.cores)
@@ -182,8 +180,7 @@ class Auctioneer(Router):
             One of them is known already, or data travel differently elsewhere in the environment.
         """
         if isinstance(workflows, Workload):
-            rigid = workflows.rigid()
-            if rigid.any():  # they become known when they are submitted
+            if (rigid := workflows.rigid()).any():  # they become known when they are submitted
                 self._require_drain()
                 workflows.take(rigid).require_runnable(self.widest)
             workflows = workflows.workflows
@@ -195,8 +192,9 @@ class Auctioneer(Router):
         """Make workflows known to the auction."""
         for workflow in workflows:
             if id(workflow) in self._number:
-                what = f"job {workflow.job_id} is to be submitted twice"
-                raise RequestError(what, "submit a copy (dataclasses.replace)")
+                raise RequestError(
+                    f"job {workflow.job_id} is to be submitted twice", "submit a copy (dataclasses.replace)"
+                )
         known = WorkflowColumns(workflows, self.options, self._kinds)
         known.into(self._state)
         self._critical_path_s.append(known.critical_path_s)
@@ -430,14 +428,11 @@ class Auctioneer(Router):
         ends, arrivals = len(self._ended), len(self._arrived)
         if ends + arrivals > self._events.shape[1]:
             self._events = np.empty((2, 2 * (ends + arrivals)), np.int64)
-        for k, number in enumerate(self._ended + self._arrived):
-            self._events[0, k] = number
+        self._events[0, : ends + arrivals] = self._ended + self._arrived
         self._lost, self._ended, self._arrived = [], [], []
         starts, alarm, refused = auction_events.step(self._address, now, self._events, ends, arrivals)
         if refused >= 0:
             self._refuse()
-        if not starts:
-            return [], [], alarm
         if starts > self._events.shape[1]:
             self._events = auction_events.started(self._state, 2 * starts)
         tasks, places = self._events[:, :starts].tolist()

@@ -332,20 +332,11 @@ class Cluster:
         return machine.state == "noticed" and self.env.now + self.takes_s(job, job.estimate_s) <= machine.goes_s
 
     def _places_for(self, job: Job, chosen: Sequence[Machine] | None) -> Sequence[tuple[Machine, int]]:
-        """Return where a job starts: the chosen machines' free cores, or those that its scheduler found, or the lowest.
-
-        Raises
-        ------
-        ImpossibleJobError
-            Fewer cores are free than it needs.
-        """
+        """Return where a job starts: on the chosen machines, on those that its scheduler found, or on the lowest."""
         found, self.places = self.places, ()
-        if chosen is None and not found:
-            self._require_free(job, self.free_cores, "cluster")
-            return self._lowest(job.cores) if self.machines else ()
         if chosen is None:
-            self._require_free(job, sum(cores for _, cores in found), "cluster")
-            return found
+            self._require_free(job, sum(cores for _, cores in found) if found else self.free_cores, "cluster")
+            return found or (self._lowest(job.cores) if self.machines else ())
         places, need = [], job.cores
         for machine in chosen:
             if machine.counts or self._ends_before(job, machine):

@@ -18,6 +18,7 @@ from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError
 from simmodels.ground.streams import stream
 from simmodels.passes import queue_events as queue
+from simmodels.passes.queue_transfer import take_over
 from simmodels.passes.under_notice import instant_under_notice
 from simmodels.policies.options import takes_options
 from simmodels.policies.priority import Priority
@@ -157,15 +158,8 @@ class QueueScheduler(Scheduler):
         _, second = self.options.both
         state.set_rows(self._queue, *self._rows.matrices)
         state.set_draw(self._queue, self._drawn(self._room))
-        queue.set_order(
-            self._queue,
-            self.order.key_function,
-            second.key_function,
-            self.order.moving,
-            second.moving,
-            second is self.order,
-            float(self.env.now),
-        )
+        keys, moving = (self.order.key_function, second.key_function), (self.order.moving, second.moving)
+        queue.set_order(self._queue, *keys, *moving, second is self.order, float(self.env.now))
 
     @takes_options(QueueOptions, changed=True)
     def reconfigure(self, **options: object) -> None:
@@ -216,7 +210,7 @@ class QueueScheduler(Scheduler):
         old, draw = self._queue, self._drawn(self._room)
         self._queue = self.options.open(columns, free=0, draw=draw, rows=self._rows)
         self._address = int(address_of(self._queue))
-        queue.take_over(self._queue, old, start_s, float(self.env.now))
+        take_over(self._queue, old, start_s, float(self.env.now))
 
     # -- what can be seen of it ---------------------------------------------------------------------
 
@@ -278,10 +272,9 @@ class QueueScheduler(Scheduler):
             return
         now = float(self.env.now)
         arrivals = len(self._submitted)
-        if arrivals:
-            for job in self._submitted:
-                self._enter(job, now)
-            self._submitted.clear()
+        for job in self._submitted:
+            self._enter(job, now)
+        self._submitted.clear()
         finished = 0
         ended = self._ended
         if ended:
@@ -409,8 +402,7 @@ class QueueScheduler(Scheduler):
         now = float(self.env.now)
         row = np.array(row_of(self.order.columns, job), np.float64)
         place = queue.place_of(self._queue, job.estimate_s, job.runtime_s, float(job.cores), row, now)
-        queued = len(self.queued)
-        return self.waiting[:place] + self.waiting[queued:]
+        return self.waiting[:place] + self.waiting[len(self.queued) :]
 
     def _requeue(self, slot: int, now: float) -> None:
         """Let a job that lost its machine wait again: what is left of it."""
@@ -486,9 +478,8 @@ class QueueScheduler(Scheduler):
         """Take note that `start` was overridden to start a changed job."""
         attempt.submitted = job
         if attempt.job.cores != job.cores:
-            raise RequestError(
-                f"job {job.job_id} was started on {attempt.job.cores} cores", f"the pass gave it {job.cores}"
-            )
+            what = f"job {job.job_id} was started on {attempt.job.cores} cores"
+            raise RequestError(what, f"the pass gave it {job.cores}")
 
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them; the order is that of the last decision."""

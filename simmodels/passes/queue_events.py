@@ -15,7 +15,7 @@ from simmodels.passes.backfilling import reservation, start_easy, start_fitting,
 from simmodels.passes.conservative import first_promise, start_reserved
 from simmodels.passes.keys import key_of, refuse
 from simmodels.structures.arrays import grown
-from simmodels.structures.profile import add, copy_profile, lasts_until
+from simmodels.structures.profile import add, lasts_until
 from simmodels.structures.queue_state import CONSERVATIVE, DONE, EASY, GREEDY, NONE, RUNNING, WAITING, queue_at
 from simmodels.structures.sorted_blocks import insert, least_cores, new_sorted_blocks, refill, remove, sort_pairs
 
@@ -151,91 +151,6 @@ def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
     sort_again(queue, queue.waiting, order, queue.row, queue.key, now)
 
 
-@compiled
-def take_over(queue, old, start, now):
-    """Take over what arrived, waits and runs in another queue on the same columns, which is not used again.
-
-    Parameters
-    ----------
-    queue
-        An empty queue with other options.
-    old
-        The queue whose place it takes.
-    start
-        float64[slots], when each running slot started.
-    now
-        The instant, in seconds.
-    """
-    queue.free = old.free
-    queue.phase = old.phase
-    queue.arrived = old.arrived
-    queue.warm_started = old.warm_started
-    if queue.backfilling >= EASY:
-        for slot in range(queue.arrived):
-            if queue.phase[slot] == RUNNING:
-                _expect(queue, slot, start[slot])
-    admit(queue, now)
-
-
-@compiled
-def _copy_list(queue, ordered, old, place):
-    """Hold what another list holds, by new slots: place[slot]; the order stays."""
-    n = 0
-    for c in range(old.blocks):
-        b = old.chain[c]
-        for i in range(old.count[b]):
-            queue.ends[n] = old.key[b, i]
-            queue.slots[n] = place[old.slot[b, i]]
-            n += 1
-    refill(ordered, queue.ends, queue.slots, queue.cores, queue.estimate, n)
-
-
-@compiled
-def carry_on(queue, old, kept):
-    """Be where another queue is, which stays as it is.
-
-    Parameters
-    ----------
-    queue
-        A queue in which nothing has arrived, with the options of the other except the number of its warm jobs. Its
-        first slots are the jobs that wait or run in the other, its further ones those that are to come.
-    old
-        The other queue.
-    kept
-        int64[k], the slots that wait or run in it, increasing.
-    """
-    place = np.full(max(old.arrived, 1), -1)
-    for k in range(kept.size):
-        slot = kept[k]
-        place[slot] = k
-        queue.phase[k] = old.phase[slot]
-        queue.key[k] = old.key[slot]
-        if not queue.same_order:
-            queue.backfill_key[k] = old.backfill_key[slot]
-        if queue.backfilling >= EASY:
-            queue.expected_end[k] = old.expected_end[slot]
-        if queue.backfilling == CONSERVATIVE:
-            queue.reserved[k] = old.reserved[slot]
-        queue.overdue_below += slot < old.overdue_below
-        queue.visible_below += slot < old.visible_below
-    queue.arrived = kept.size
-    queue.warm_started = queue.warm - (old.warm - old.warm_started)
-    queue.free = old.free
-    room = max(queue.placed.size, old.waiting.size, old.running.size)
-    queue.ends, queue.slots = np.empty(room, np.float64), np.empty(room, np.int64)
-    queue.ends2, queue.slots2 = np.empty(room, np.float64), np.empty(room, np.int64)
-    queue.placed = np.empty(room, np.int64)
-    _copy_list(queue, queue.waiting, old.waiting, place)
-    if not queue.same_order:
-        _copy_list(queue, queue.backfill, old.backfill, place)
-    _copy_list(queue, queue.running, old.running, place)
-    copy_profile(queue.profile, old.profile)
-    queue.next_reserved_start = old.next_reserved_start
-    queue.freed_until = old.freed_until
-    queue.has_unreserved = old.has_unreserved
-    queue.needs_replan = old.needs_replan
-
-
 # -- in and out of the lists ----------------------------------------------------------------------
 
 
@@ -364,7 +279,7 @@ def change_capacity(queue, cores):
 
 
 @compiled
-def _expect(queue, slot, start):
+def expect(queue, slot, start):
     """Note when a running job is expected to end."""
     end = start + queue.estimate[slot]
     if queue.backfilling == CONSERVATIVE:
@@ -383,7 +298,7 @@ def start_placed(queue, first, n, now):
         queue.phase[slot] = RUNNING
         queue.free -= queue.cores[slot]
         if queue.backfilling >= EASY:
-            _expect(queue, slot, now)
+            expect(queue, slot, now)
 
 
 @compiled

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import Floats
 from simmodels.ground.streams import stream
-from simmodels.passes.queue_events import carry_on, set_order
+from simmodels.passes.queue_events import set_order
+from simmodels.passes.queue_transfer import carry_on
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows

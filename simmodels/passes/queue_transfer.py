@@ -1,0 +1,94 @@
+"""Queue transfer: how a queue goes on where another one was, with other options or from a snapshot."""
+
+import numpy as np
+
+from simmodels.ground.compiled import compiled
+from simmodels.passes.queue_events import admit, expect
+from simmodels.structures.profile import copy_profile
+from simmodels.structures.queue_state import CONSERVATIVE, EASY, RUNNING
+from simmodels.structures.sorted_blocks import refill
+
+
+@compiled
+def take_over(queue, old, start, now):
+    """Take over what arrived, waits and runs in another queue on the same columns, which is not used again.
+
+    Parameters
+    ----------
+    queue
+        An empty queue with other options.
+    old
+        The queue whose place it takes.
+    start
+        float64[slots], when each running slot started.
+    now
+        The instant, in seconds.
+    """
+    queue.free = old.free
+    queue.phase = old.phase
+    queue.arrived = old.arrived
+    queue.warm_started = old.warm_started
+    if queue.backfilling >= EASY:
+        for slot in range(queue.arrived):
+            if queue.phase[slot] == RUNNING:
+                expect(queue, slot, start[slot])
+    admit(queue, now)
+
+
+@compiled
+def _copy_list(queue, ordered, old, place):
+    """Hold what another list holds, by new slots: place[slot]; the order stays."""
+    n = 0
+    for c in range(old.blocks):
+        b = old.chain[c]
+        for i in range(old.count[b]):
+            queue.ends[n] = old.key[b, i]
+            queue.slots[n] = place[old.slot[b, i]]
+            n += 1
+    refill(ordered, queue.ends, queue.slots, queue.cores, queue.estimate, n)
+
+
+@compiled
+def carry_on(queue, old, kept):
+    """Be where another queue is, which stays as it is.
+
+    Parameters
+    ----------
+    queue
+        A queue in which nothing has arrived, with the options of the other except the number of its warm jobs. Its
+        first slots are the jobs that wait or run in the other, its further ones those that are to come.
+    old
+        The other queue.
+    kept
+        int64[k], the slots that wait or run in it, increasing.
+    """
+    place = np.full(max(old.arrived, 1), -1)
+    for k in range(kept.size):
+        slot = kept[k]
+        place[slot] = k
+        queue.phase[k] = old.phase[slot]
+        queue.key[k] = old.key[slot]
+        if not queue.same_order:
+            queue.backfill_key[k] = old.backfill_key[slot]
+        if queue.backfilling >= EASY:
+            queue.expected_end[k] = old.expected_end[slot]
+        if queue.backfilling == CONSERVATIVE:
+            queue.reserved[k] = old.reserved[slot]
+        queue.overdue_below += slot < old.overdue_below
+        queue.visible_below += slot < old.visible_below
+    queue.arrived = kept.size
+    queue.warm_started = queue.warm - (old.warm - old.warm_started)
+    queue.free = old.free
+    room = max(queue.placed.size, old.waiting.size, old.running.size)
+    queue.ends, queue.slots = np.empty(room, np.float64), np.empty(room, np.int64)
+    queue.ends2, queue.slots2 = np.empty(room, np.float64), np.empty(room, np.int64)
+    queue.placed = np.empty(room, np.int64)
+    _copy_list(queue, queue.waiting, old.waiting, place)
+    if not queue.same_order:
+        _copy_list(queue, queue.backfill, old.backfill, place)
+    _copy_list(queue, queue.running, old.running, place)
+    copy_profile(queue.profile, old.profile)
+    queue.next_reserved_start = old.next_reserved_start
+    queue.freed_until = old.freed_until
+    queue.has_unreserved = old.has_unreserved
+    queue.needs_replan = old.needs_replan
