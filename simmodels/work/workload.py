@@ -227,9 +227,8 @@ class Workload(Guided):
             rows = [each.columns if isinstance(each, Job) else each for each in parts]
             names = dict.fromkeys(name for row in rows for name in row)
             return cls.from_frame({name: [row.get(name, np.nan) for row in rows] for name in names})
-        raise RequestError(
-            must_be("workload", "a Workload, a path, a table of jobs, or workflows", given), _hint(given, parts)
-        )
+        what = must_be("workload", "a Workload, a path, a table of jobs, or workflows", given)
+        raise RequestError(what, _hint(given, parts))
 
     # -- workflows ------------------------------------------------------------------------------
 
@@ -274,12 +273,8 @@ class Workload(Guided):
         columns: dict[str, Any] = {
             column: np.concatenate([empty(column), *(getattr(part, column) for part in made)]) for column in COLUMNS
         }
-        whole = cls(
-            **columns,
-            name=name,
-            counts=counts,
-            extras={each: np.concatenate([part.extras[each] for part in made]) for each in shared},
-        )
+        extras = {each: np.concatenate([part.extras[each] for part in made]) for each in shared}
+        whole = cls(**columns, name=name, counts=counts, extras=extras)
         if all(part.is_rigid for part in made):
             return whole
         return replace(whole, tasks=Tasks.concat([part.tasks for part in made], list(map(len, made))))
