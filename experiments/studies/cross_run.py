@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
-from simmodels.entities.heuristics import FirstFit
 
 from experiments.studies.cross_settings import (
     AUCTION,
@@ -28,6 +27,7 @@ from simmodels.entities.capacity_process import TraceCapacity
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.done import all_done
 from simmodels.entities.environment import Environment
+from simmodels.entities.heuristics import FirstFit
 from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.source import Source

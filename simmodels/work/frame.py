@@ -26,7 +26,8 @@ def columns_of(frame: object) -> tuple[dict[str, Any], dict[str, int]]:
     Raises
     ------
     RequestError
-        It is no table, a needed column is missing, or a runtime is no number; or a limit is -1 or 0 where others are missing.
+        It is no table, a needed column is missing, or a runtime is no number; or a limit is -1 or 0 where others are
+        missing.
     """
     table: Any = frame
     if not (isinstance(table, Mapping) or hasattr(table, "columns")):
