@@ -10,6 +10,6 @@ STUDIES: Final = {
     "regression": "experiments.studies.regression:Regression",
     "market": "experiments.studies.market.study:Market",
     "replay": "experiments.studies.replay:Replay",
-    "selection": "experiments.studies.selection:Selection",
+    "selection": "experiments.studies.selection.study:Selection",
 }
 """The studies by name, in the order in which they are listed."""

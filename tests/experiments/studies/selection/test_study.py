@@ -16,9 +16,8 @@ from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
 from experiments.studies.naming import log_name
-from experiments.studies.selection import Selection
-from experiments.studies.selection_paper import OTHERS, TABLE_1, TABLE_2, log_of, published_of
-from experiments.studies.selection_results import (
+from experiments.studies.selection.paper import OTHERS, TABLE_1, TABLE_2, log_of, published_of
+from experiments.studies.selection.results import (
     against_best,
     against_first,
     band,
@@ -32,7 +31,8 @@ from experiments.studies.selection_results import (
     last_of,
     spread,
 )
-from experiments.studies.selection_run import LOGGED, SEVEN, TUNERS, UNBOUNDED, read_log
+from experiments.studies.selection.settings import LOGGED, SEVEN, TUNERS, UNBOUNDED, read_log
+from experiments.studies.selection.study import Selection
 from simmodels.errors import RequestError
 
 

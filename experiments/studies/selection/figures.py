@@ -4,7 +4,7 @@ An order has the same colour in all of them, and orders are named in the same se
 
 References
 ----------
-See `experiments.studies.selection_paper`.
+See `experiments.studies.selection.paper`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 from experiments.campaigns.results import Results
 from experiments.drawing import INK, PALETTE, STYLE
 from experiments.studies.naming import log_name
-from experiments.studies.selection_paper import FIG_1_ON, FIG_2_ON, OTHERS, log_of
-from experiments.studies.selection_results import BASE, settings_of
-from experiments.studies.selection_run import KINDS, LOGGED, SEVEN
+from experiments.studies.selection.paper import FIG_1_ON, FIG_2_ON, OTHERS, log_of
+from experiments.studies.selection.results import BASE, settings_of
+from experiments.studies.selection.settings import KINDS, LOGGED, SEVEN
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.units import HOUR
 

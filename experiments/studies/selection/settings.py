@@ -2,7 +2,7 @@
 
 References
 ----------
-See `experiments.studies.selection_paper`.
+See `experiments.studies.selection.paper`.
 """
 
 import math
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from experiments.campaigns.cell import Cell
 from experiments.inputs import WorkloadFile
-from experiments.studies.selection_paper import NOISE, TABLE_1, log_of
+from experiments.studies.selection.paper import NOISE, TABLE_1, log_of
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.queue_scheduler import QueueScheduler

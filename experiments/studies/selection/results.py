@@ -2,7 +2,7 @@
 
 References
 ----------
-See `experiments.studies.selection_paper`.
+See `experiments.studies.selection.paper`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +15,8 @@ import pandas as pd
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import ENOUGH_FOR_TAILS, Effect, bootstrap_rows
 from experiments.studies.naming import log_name
-from experiments.studies.selection_paper import LABELS, NOISE, OTHERS, TABLE_1, log_of, published_of
-from experiments.studies.selection_run import KINDS, LOGGED, NOISES, PERIODS, TUNERS, UNBOUNDED
+from experiments.studies.selection.paper import LABELS, NOISE, OTHERS, TABLE_1, log_of, published_of
+from experiments.studies.selection.settings import KINDS, LOGGED, NOISES, PERIODS, TUNERS, UNBOUNDED
 from simmodels.ground.numbers import Floats
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.units import HOUR

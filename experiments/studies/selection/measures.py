@@ -2,7 +2,7 @@
 
 References
 ----------
-See `experiments.studies.selection_paper`.
+See `experiments.studies.selection.paper`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,9 +16,9 @@ import pandas as pd
 from experiments.campaigns.claims import Claim, Scope
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap_rows
-from experiments.studies import selection_results as tables
-from experiments.studies.selection_paper import FACTOR, FIG_2_ON, HALF, OTHERS, REMAINS, TABLE_1, log_of, missing_from
-from experiments.studies.selection_run import KINDS, PERIODS, YEAR_WEEKS
+from experiments.studies.selection import results as tables
+from experiments.studies.selection.paper import FACTOR, FIG_2_ON, HALF, OTHERS, REMAINS, TABLE_1, log_of, missing_from
+from experiments.studies.selection.settings import KINDS, PERIODS, YEAR_WEEKS
 from simmodels.ground.numbers import Floats
 from simmodels.policies.orders import TWELVE_ORDERS
 

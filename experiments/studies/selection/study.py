@@ -2,7 +2,7 @@
 
 References
 ----------
-See `experiments.studies.selection_paper`.
+See `experiments.studies.selection.paper`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,12 +14,12 @@ from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study, require_integer
-from experiments.studies import selection_results as tables
 from experiments.studies.naming import log_name
-from experiments.studies.selection_claims import make_claims
-from experiments.studies.selection_over_logs import numbers_in_text
-from experiments.studies.selection_paper import ELEMENTS, FILES, PAPER, missing_from
-from experiments.studies.selection_run import (
+from experiments.studies.selection import results as tables
+from experiments.studies.selection.claims import make_claims
+from experiments.studies.selection.measures import numbers_in_text
+from experiments.studies.selection.paper import ELEMENTS, FILES, PAPER, missing_from
+from experiments.studies.selection.settings import (
     GENERATED,
     KINDS,
     LOGGED,
@@ -166,7 +166,7 @@ class Selection(Study):
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return figures 1 to 6 of the paper, for each log and variant."""
-        from experiments.studies.selection_figures import draw_figures  # noqa: PLC0415  matplotlib is slow to import
+        from experiments.studies.selection.figures import draw_figures  # noqa: PLC0415  matplotlib is slow to import
 
         return draw_figures(results)
 

@@ -4,7 +4,7 @@ The margins of "close to", "little", "slightly" and the like are ours: the paper
 
 References
 ----------
-See `experiments.studies.selection_paper`.
+See `experiments.studies.selection.paper`.
 """
 
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ import pandas as pd
 from experiments.campaigns.claims import Claim, Scope, in_scope
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows
-from experiments.studies import selection_results as tables
 from experiments.studies.naming import log_name
-from experiments.studies.selection_over_logs import claims_over_logs
-from experiments.studies.selection_paper import (
+from experiments.studies.selection import results as tables
+from experiments.studies.selection.measures import claims_over_logs
+from experiments.studies.selection.paper import (
     FIG_1_ON,
     FIG_2_ON,
     FILE_OF,
@@ -30,7 +30,7 @@ from experiments.studies.selection_paper import (
     name_of,
     published_of,
 )
-from experiments.studies.selection_run import LOGGED, PERIODS, SEVEN, UNBOUNDED
+from experiments.studies.selection.settings import LOGGED, PERIODS, SEVEN, UNBOUNDED
 from simmodels.ground.numbers import Floats
 from simmodels.policies.orders import TWELVE_ORDERS
 
