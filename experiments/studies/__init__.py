@@ -3,10 +3,10 @@
 from typing import Final
 
 STUDIES: Final = {
-    "advice": "experiments.studies.advice:Advice",
+    "advice": "experiments.studies.advice.study:Advice",
     "capacity": "experiments.studies.capacity.study:Capacity",
-    "cross": "experiments.studies.cross:Cross",
-    "forecasts": "experiments.studies.forecasts:Forecasts",
+    "cross": "experiments.studies.cross.study:Cross",
+    "forecasts": "experiments.studies.forecasts.study:Forecasts",
     "regression": "experiments.studies.regression:Regression",
     "market": "experiments.studies.market.study:Market",
     "replay": "experiments.studies.replay:Replay",

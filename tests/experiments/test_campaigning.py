@@ -20,7 +20,7 @@ from experiments.campaigns.finding import find_study
 from experiments.campaigns.running import Shard
 from experiments.campaigns.study import Study
 from experiments.cli.main import main
-from experiments.studies.advice import Advice
+from experiments.studies.advice.study import Advice
 from simmodels.errors import RequestError, SimModelsError
 
 STUDY = """from experiments.campaigns import Claim, Scale, Study

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from experiments.studies.cross_settings import (
+from experiments.studies.cross.settings import (
     AUCTION,
     AWARE,
     ONE_QUEUE,
@@ -19,7 +19,7 @@ from experiments.studies.cross_settings import (
     Platform,
     period_of,
 )
-from experiments.studies.cross_work import Work
+from experiments.studies.cross.work import Work
 from simmodels.clusters.capacity import Capacity
 from simmodels.clusters.site import Site
 from simmodels.engine import Engine

@@ -14,19 +14,9 @@ from experiments.campaigns.cell import REPLICATION, Cell, Rows
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study, require_integer
 from experiments.inputs import WorkloadFile
-from experiments.studies.advice_answer import Doubt, Worse, lines_of, worse_for
-from experiments.studies.advice_front import front, front_figure, front_table
-from experiments.studies.advice_policies import (
-    BACKFILLINGS,
-    FIXED,
-    PRIORITIES,
-    TUNERS,
-    in_seconds,
-    in_words,
-    priority_of,
-    schedule_of,
-)
-from experiments.studies.advice_report import (
+from experiments.studies.advice.answer import Doubt, Worse, lines_of, worse_for
+from experiments.studies.advice.figures import front, front_figure, front_table
+from experiments.studies.advice.results import (
     AUTO,
     LOG,
     RESAMPLE,
@@ -39,7 +29,17 @@ from experiments.studies.advice_report import (
     options_table,
     tuners_of,
 )
-from experiments.studies.advice_verdict import Option, choices, judge
+from experiments.studies.advice.settings import (
+    BACKFILLINGS,
+    FIXED,
+    PRIORITIES,
+    TUNERS,
+    in_seconds,
+    in_words,
+    priority_of,
+    schedule_of,
+)
+from experiments.studies.advice.verdict import Option, choices, judge
 from experiments.studies.multifactor import Multifactor
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.durations import as_hours

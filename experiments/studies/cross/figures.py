@@ -12,8 +12,8 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from experiments.campaigns.statistics import Effect
 from experiments.drawing import INK, PALE_INK, PALETTE, STYLE
-from experiments.studies.cross_results import RANKED, SLOWDOWN, CrossResults, Key, awareness, ranks, spread
-from experiments.studies.cross_settings import (
+from experiments.studies.cross.results import RANKED, SLOWDOWN, CrossResults, Key, awareness, ranks, spread
+from experiments.studies.cross.settings import (
     AWARE,
     DECIDERS,
     FIXED,

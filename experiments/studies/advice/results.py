@@ -12,9 +12,9 @@ from experiments.calibration import Calibration, doubt_of_limits, percent, sente
 from experiments.campaigns.results import Results
 from experiments.dates import date_of
 from experiments.inputs import not_modelled, notes_of
-from experiments.studies.advice_answer import Doubt, Worse
-from experiments.studies.advice_policies import FIXED
-from experiments.studies.advice_verdict import GAIN, Option, Verdict
+from experiments.studies.advice.answer import Doubt, Worse
+from experiments.studies.advice.settings import FIXED
+from experiments.studies.advice.verdict import GAIN, Option, Verdict
 from simmodels.ground.durations import as_hours
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.results.logged import AS_LOGGED

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap
-from experiments.studies.cross_settings import (
+from experiments.studies.cross.settings import (
     AWARE,
     DECIDERS,
     FIXED,

@@ -10,12 +10,12 @@ import pytest
 
 import simmodels as sm
 from experiments.calibration import Calibration, causes_of
-from experiments.studies.advice_answer import Doubt, Worse, lines_of, worse_for
-from experiments.studies.advice_policies import BACKFILLINGS, FIXED
-from experiments.studies.advice_report import doubts_of
-from experiments.studies.advice_verdict import Option, judge
+from experiments.studies.advice.answer import Doubt, Worse, lines_of, worse_for
+from experiments.studies.advice.results import doubts_of
+from experiments.studies.advice.settings import BACKFILLINGS, FIXED
+from experiments.studies.advice.verdict import Option, judge
 from simmodels.policies.orders import TWELVE_ORDERS
-from tests.experiments.studies.test_advice_verdict import BETTER, NOW, SQF, calibration
+from tests.experiments.studies.advice.test_verdict import BETTER, NOW, SQF, calibration
 
 LOG = replace(sm.Workload.of({"submit_s": [0], "runtime_s": [60], "cores": [4]}), max_cores=64)
 WORSE = Worse(21, 141, "with limits of more than 24 h", 3.04, 3.68)

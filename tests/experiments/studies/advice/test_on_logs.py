@@ -12,7 +12,7 @@ import simmodels as sm
 import workloads as wl
 from experiments.campaigns import run
 from experiments.campaigns.report import write_report
-from tests.experiments.studies.test_advice import PRIORITY, advised, as_printed, in_full, logged, require_fits
+from tests.experiments.studies.advice.test_study import PRIORITY, advised, as_printed, in_full, logged, require_fits
 
 
 @pytest.mark.parametrize("policy", ["FCFS", "SAF"])

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 
-from experiments.studies.advice_policies import PRIORITIES
-from experiments.studies.advice_verdict import Option
+from experiments.studies.advice.settings import PRIORITIES
+from experiments.studies.advice.verdict import Option
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.inputs import WorkloadFile
 from experiments.learning import LearningSettings
-from experiments.studies.cross_settings import Platform
+from experiments.studies.cross.settings import Platform
 from simmodels.errors import RequestError
 from simmodels.ground.streams import entropy
 from simmodels.policies.polynomial import Polynomial
@@ -71,7 +71,7 @@ def work_of(name: str, of: Mapping[str, Any], replications: int, seed: int) -> W
     Parameters
     ----------
     name
-        One of `experiments.studies.cross_settings.WORKLOADS`.
+        One of `experiments.studies.cross.settings.WORKLOADS`.
     of
         The parameters of the study.
     replications

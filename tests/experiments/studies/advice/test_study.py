@@ -17,15 +17,15 @@ from experiments.campaigns import run
 from experiments.campaigns.report import write_report
 from experiments.campaigns.running import Campaign
 from experiments.cli.output import print_json
-from experiments.studies.advice import Advice
-from experiments.studies.advice_front import front, front_table
-from experiments.studies.advice_policies import schedule_of
-from experiments.studies.advice_report import LOG, RESAMPLE, _settled, options_of
-from experiments.studies.advice_verdict import Option, judge
+from experiments.studies.advice.figures import front, front_table
+from experiments.studies.advice.results import LOG, RESAMPLE, _settled, options_of
+from experiments.studies.advice.settings import schedule_of
+from experiments.studies.advice.study import Advice
+from experiments.studies.advice.verdict import Option, judge
 from simmodels.errors import RequestError, UnknownNameError
 
 PRIORITY = "priority: smallest limit x cores first, in classes; 160 h"
-SCHEMA = json.loads((Path(__file__).parents[3] / "docs" / "reference" / "advice.schema.json").read_text())
+SCHEMA = json.loads((Path(__file__).parents[4] / "docs" / "reference" / "advice.schema.json").read_text())
 TUNED = ("simulating tuner, by week", "bandit tuner, by day")
 
 

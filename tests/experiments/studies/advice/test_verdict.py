@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from experiments.calibration import Calibration
-from experiments.studies.advice_policies import BY_LIMITS, ENTERABLE
-from experiments.studies.advice_verdict import Option, Verdict, judge
+from experiments.studies.advice.settings import BY_LIMITS, ENTERABLE
+from experiments.studies.advice.verdict import Option, Verdict, judge
 
 NOW = Option(policy="FCFS", threshold_h=None, mean_h=4.0, p99_h=40.0, longest_h=100.0, changes=np.zeros(5))
 BETTER = Option(

@@ -9,10 +9,10 @@ from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
-from experiments.studies.cross_claims import make_claims
-from experiments.studies.cross_results import CrossResults, findings_of, make_tables
-from experiments.studies.cross_run import capacities_of, generated_series, measured, scheduled
-from experiments.studies.cross_settings import (
+from experiments.studies.cross.claims import make_claims
+from experiments.studies.cross.results import CrossResults, findings_of, make_tables
+from experiments.studies.cross.run import capacities_of, generated_series, measured, scheduled
+from experiments.studies.cross.settings import (
     DECIDERS,
     ORDERS,
     ROUTED,
@@ -23,7 +23,7 @@ from experiments.studies.cross_settings import (
     policies,
     require_settings,
 )
-from experiments.studies.cross_work import Work, work_of
+from experiments.studies.cross.work import Work, work_of
 from simmodels.clusters.capacity import Capacity
 from simmodels.results.schedule import Schedule
 from simmodels.units import DAY
@@ -142,7 +142,7 @@ class Cross(Study):
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return the heat map of all policies, ranks by speed of change, the value of awareness, and the routers."""
-        from experiments.studies.cross_figures import draw_figures  # noqa: PLC0415  matplotlib is slow to import
+        from experiments.studies.cross.figures import draw_figures  # noqa: PLC0415  matplotlib is slow to import
 
         return draw_figures(CrossResults(results))
 

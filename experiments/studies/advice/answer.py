@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.calibration import CLOSE, Calibration, causes_of, percent, several
-from experiments.studies.advice_policies import BACKFILLINGS
-from experiments.studies.advice_verdict import GAIN, LITTLE, SHORT_H, Option, Verdict
+from experiments.studies.advice.settings import BACKFILLINGS
+from experiments.studies.advice.verdict import GAIN, LITTLE, SHORT_H, Option, Verdict
 from simmodels.ground.durations import as_hours
 from simmodels.ground.numbers import Floats
 from simmodels.results.schedule import Schedule

@@ -8,8 +8,8 @@ import numpy as np
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.statistics import Effect, bootstrap_rows
-from experiments.studies.cross_results import RANKED, SLOWDOWN, CrossResults, Key, Rows, ranks, tau
-from experiments.studies.cross_settings import (
+from experiments.studies.cross.results import RANKED, SLOWDOWN, CrossResults, Key, Rows, ranks, tau
+from experiments.studies.cross.settings import (
     AUCTION,
     AWARE,
     ONE_QUEUE,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.calibration import Calibration
-from experiments.studies.advice_policies import (
+from experiments.studies.advice.settings import (
     BACKFILLINGS,
     BY_LIMITS,
     ENTERABLE,
@@ -43,7 +43,7 @@ class Option:
     Parameters
     ----------
     policy, threshold_h
-        Which of `advice_policies.FIXED`; after how many hours a job goes before all others, None for never.
+        Which of `settings.FIXED`; after how many hours a job goes before all others, None for never.
     mean_h, p95_h, p99_h, longest_h
         The mean wait, the 95th and 99th percentile and the longest wait on the log, in hours.
     slowdown
