@@ -80,9 +80,9 @@ class StudyResults(ABC):
         self.results = results
 
     @property
-    @abstractmethod
     def centre(self) -> Mapping[str, Any]:
         """The point that all sweeps of a campaign have in common, by factor; nothing if there is none."""
+        return {}
 
     @property
     @abstractmethod
@@ -98,13 +98,16 @@ class StudyResults(ABC):
     def value(self, column: str, alternative: str, subject: str, **moved: Any) -> Values:  # noqa: ANN401
         """Return a column at a point, by replication and what else differs within one; empty if it was not run."""
 
-    @abstractmethod
-    def levels(self, factor: str, subject: str) -> Sequence[Any]:
-        """Return the levels of a factor that were run on a subject, in increasing order."""
+    def levels(self, factor: str, subject: str) -> Sequence[Any]:  # noqa: ARG002  none without sweeps
+        """Return the levels of a factor that were run on a subject, in increasing order; none if nothing is swept."""
+        return ()
 
-    @abstractmethod
-    def scope(self, said: Sentence, on: Sequence[str]) -> Scope:
-        """Return what of the paper's design a sentence is about; `moved` and `named` have it from the row."""
+    def scope(self, said: Sentence, on: Sequence[str]) -> Scope | None:  # noqa: ARG002  none without a paper
+        """Return what of the paper's design a sentence is about; `moved` and `named` have it from the row.
+
+        None: without a paper, it is about what was run, whatever that is.
+        """
+        return None
 
     @abstractmethod
     def text(self, said: Sentence, on: Sequence[str]) -> str:
