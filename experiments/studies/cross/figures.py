@@ -12,7 +12,8 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from experiments.campaigns.statistics import Effect
 from experiments.drawing import INK, PALE_INK, PALETTE, STYLE
-from experiments.studies.cross.results import RANKED, SLOWDOWN, CrossResults, Key, awareness, ranks, spread
+from experiments.studies.cross.measures import SLOWDOWN, ranks
+from experiments.studies.cross.results import RANKED, CrossResults, Key, awareness, spread
 from experiments.studies.cross.settings import (
     AWARE,
     DECIDERS,
@@ -148,7 +149,7 @@ def _policies(found: CrossResults) -> Figure | None:
 
 def _level(found: CrossResults, key: Key) -> float:
     rows = found.rows(SLOWDOWN, [key])
-    return np.nan if rows is None else float(10.0 ** rows.mean())
+    return np.nan if rows is None else float(np.exp(rows.mean()))
 
 
 def _number(value: float) -> str:

@@ -1,52 +1,49 @@
-"""The results of the cross study, as they are asked for: values by replication, tables, and what to know of them."""
+"""What is asked of the results of the cross study: values by window, tables, and what to know of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import combinations
-from typing import Any, Final
+from itertools import product
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from experiments.campaigns.cell import REPLICATION
-from experiments.campaigns.results import Results
+from experiments.campaigns.judging import Evidence, StudyResults, Values, exponential
+from experiments.campaigns.sentences import Compared, Point, Sentence
 from experiments.campaigns.statistics import Effect, bootstrap
+from experiments.studies.cross.measures import MEASURES, SLOWDOWN, Rows, ranks, tau
 from experiments.studies.cross.settings import (
     AWARE,
     DECIDERS,
     FIXED,
     ONE_QUEUE,
     QUEUES,
+    ROUTED,
     ROUTED_ORDERS,
     ROUTERS,
+    SERIES,
     STEADY,
     UNAWARE,
-    orders_for,
+    period_of,
 )
 
-SLOWDOWN: Final = "mean_bounded_slowdown"
 RANKED: Final = (*QUEUES, AWARE)
 """The deciders under which orders are ranked."""
-Rows = NDArray[np.float64]
-Key = tuple[str, str, str, str]
+Key: TypeAlias = tuple[str, str, str, str]
 """Workload, capacity, decider, order."""
 _KEYS: Final = ("workload", "capacity", "decider", "order")
 _SHOWN: Final = ("mean_wait_s", "goodput", "lost", "utilisation", "mean_slr")
-_NOTHING: Final = pd.Series(dtype=float)
+_NOTHING: Final = pd.Series(dtype=float, index=pd.Index([], name=REPLICATION))
 
 
-class CrossResults:
-    """The results of the study.
+class CrossResults(StudyResults):
+    """The results of the study, as they are asked for: a subject is a workload, or a capacity that changes."""
 
-    Parameters
-    ----------
-    results
-        The results of a campaign of the study.
-    """
-
-    def __init__(self, results: Results) -> None:
-        self.results = results
+    order = (*FIXED, *DECIDERS, *ROUTED)
+    measures = MEASURES
+    decide = "--scale paper, or more windows (--set replications=N)"
+    replications = "windows"
 
     def factor(self, name: str) -> list[str]:
         """Return the values of a factor, as texts."""
@@ -62,21 +59,27 @@ class CrossResults:
         """The orders that stay the same."""
         return [name for name in self.factor("order") if name in FIXED]
 
+    @property
+    def places(self) -> Iterator[tuple[str, str]]:
+        """Each workload at each capacity."""
+        return product(self.factor("workload"), self.factor("capacity"))
+
     @cached_property
-    def _groups(self) -> dict[Key, pd.DataFrame]:
+    def groups(self) -> dict[Key, pd.DataFrame]:
+        """The rows of each policy on each workload and capacity, by replication."""
         table = self.results.table
         if table.empty:
             return {}
         parts = table.set_index(REPLICATION).groupby(list(_KEYS), sort=False)
         return {(str(w), str(c), str(d), str(o)): part for (w, c, d, o), part in parts}
 
-    def values(self, measure: str, key: Key) -> "pd.Series[float]":
+    def values(self, measure: str, key: Key) -> Values:
         """Return a measure of one policy on one workload and capacity, by replication."""
-        part = self._groups.get(key)
+        part = self.groups.get(key)
         return _NOTHING if part is None or measure not in part else part[measure].dropna().astype(float)
 
-    def rows(self, measure: str, keys: Sequence[Key], *, log: bool = True) -> Rows | None:
-        """Return float64[replications, keys], a measure or its log10; None if a key, or all replications, are missing.
+    def rows(self, measure: str, keys: Iterable[Key], *, log: bool = True) -> Rows | None:
+        """Return float64[replications, keys], a measure or its logarithm; None if a key, or all windows, are missing.
 
         Replications that lack one of the keys are left out: what is compared met the same jobs.
         """
@@ -86,53 +89,71 @@ class CrossResults:
         table = pd.concat(columns, axis=1, join="inner").to_numpy(np.float64)
         if not len(table):
             return None
-        return np.log10(table) if log else table
+        return np.log(table) if log else table
 
-    def times(self, of: Sequence[Key], against: Sequence[Key], measure: str = SLOWDOWN) -> Effect | None:
-        """Return how many times as large a measure is, as a geometric mean over pairs of keys and over replications."""
-        rows = self.rows(measure, [*of, *against]) if of else None
+    def ordered(self, workload: str, capacity: str, decider: str) -> Rows | None:
+        """Return float64[replications, fixed orders], the logarithms of the slowdowns under a decider."""
+        return self.rows(SLOWDOWN, [(workload, capacity, decider, order) for order in self.fixed])
+
+    def times(self, of: Sequence[Key], against: Sequence[Key] = ()) -> Effect | None:
+        """Return the geometric mean of slowdowns over policies and windows, or that of their ratios to others."""
+        rows = self.rows(SLOWDOWN, [*of, *against])
         if rows is None:
             return None
-        return as_times(bootstrap((rows[:, : len(of)] - rows[:, len(of) :]).mean(axis=1), seed=self.results.seed))
+        mean = rows[:, : len(of)].mean(axis=1) - (rows[:, len(of) :].mean(axis=1) if against else 0.0)
+        return exponential(bootstrap(mean, seed=self.results.seed))
 
-    def level(self, key: Key, measure: str = SLOWDOWN) -> Effect | None:
-        """Return the geometric mean of a measure over the replications."""
-        rows = self.rows(measure, [key])
-        return None if rows is None else as_times(bootstrap(rows[:, 0], seed=self.results.seed))
+    def rankings(self, capacity: str, pairs: Iterable[tuple[str, str]]) -> list[Key]:
+        """Return, for each pair of workload and decider, the fixed orders on steady machines, then at a capacity."""
+        return [
+            (workload, at, decider, order)
+            for workload, decider in pairs
+            for at in (STEADY, capacity)
+            for order in self.fixed
+        ]
+
+    def ranked(self, capacity: str) -> list[tuple[str, str]]:
+        """Return the pairs of workload and decider of which both rankings were run."""
+        pairs = product(self.factor("workload"), RANKED) if len(self.fixed) > 1 else ()
+        return [pair for pair in pairs if self.rows(SLOWDOWN, self.rankings(capacity, [pair])) is not None]
+
+    # -- as sentences ask for them ------------------------------------------------------------------
+
+    @property
+    def subjects(self) -> list[str]:
+        """The capacities that change, and the workloads."""
+        return [*self.changing, *self.factor("workload")]
+
+    def value(self, column: str, alternative: str, subject: str, **moved: Any) -> Values:  # noqa: ANN401
+        """Return a column under an order on the machines of a subject, or under a decider on its workload."""
+        at = {"capacity" if subject in self.changing else "workload": subject, **moved}
+        workload, capacity, decider, order = (str(at.get(name, alternative)) for name in _KEYS)
+        return self.values(column, (workload, capacity, decider, order))
+
+    def points(self, compared: Compared, subject: str) -> list[Point]:  # noqa: ARG002  the same for all rows
+        """Return where orders are compared at a capacity, or routers on a workload: wherever all of them were run."""
+        if subject in self.changing:
+            return [{"workload": workload, "decider": decider} for workload, decider in self.ranked(subject)]
+        return [
+            {"capacity": capacity, "order": order}
+            for capacity, order in product(self.factor("capacity"), ROUTED_ORDERS)
+            if len(self.values(SLOWDOWN, (subject, capacity, ONE_QUEUE, order)))
+        ]
+
+    def text(self, said: Sentence, on: Sequence[str]) -> str:
+        """Return a sentence with its workload, or with its capacity in words."""
+        return said.text.format(on=_in_words(on[0]) if on[0] in self.changing else on[0])
+
+    def shown(self, found: Evidence) -> tuple[str, str]:
+        """Return of how many pairs what is measured is the mean."""
+        return f", mean of {found.members} {found.member}" if found.members > 1 else "", ""
 
 
-def as_times(effect: Effect) -> Effect:
-    """Return a difference of log10 as a ratio."""
-    low, high = (None if end is None else float(10.0**end) for end in (effect.low, effect.high))
-    return Effect(float(10.0**effect.estimate), low, high, effect.replications, effect.confidence)
-
-
-def ranks(means: Rows) -> Rows:
-    """Return float64[..., k], the rank of each value among the last axis, from 1 for the least."""
-    found: Rows = (means[..., None] > means[..., None, :]).sum(axis=-1) + 1.0
-    return found
-
-
-def tau(rows: Rows, cases: int, orders: int) -> Rows:
-    """Return Kendall's tau between two rankings of orders by their means over replications, mean of several cases.
-
-    Parameters
-    ----------
-    rows
-        float64[..., replications, cases x 2 x orders]: for each case the values of the orders on steady machines, then
-        those on changing ones.
-    cases, orders
-        Their numbers.
-
-    References
-    ----------
-    M. G. Kendall, "A new measure of rank correlation", Biometrika 30, 1938, doi:10.1093/biomet/30.1-2.81 (tau a).
-    """
-    means = rows.mean(axis=-2).reshape(*rows.shape[:-2], cases, 2, orders)
-    pairs = np.array(list(combinations(range(orders), 2)))
-    signs = np.sign(means[..., pairs[:, 0]] - means[..., pairs[:, 1]])
-    agreed: Rows = (signs[..., 0, :] * signs[..., 1, :]).mean(axis=(-2, -1))
-    return agreed
+def _in_words(capacity: str) -> str:
+    period_s = period_of(capacity)
+    if period_s is not None:
+        return f"with a change of the machines each {period_s:g} s"
+    return "on machines that follow the series" if capacity == SERIES else "on steady machines"
 
 
 def halves_agree(found: CrossResults) -> float | None:
@@ -140,14 +161,12 @@ def halves_agree(found: CrossResults) -> float | None:
 
     It says how much of a change of the ranking is chance: the machines are the same.
     """
-    orders = found.fixed
     taus = []
-    for workload in found.factor("workload"):
-        for decider in RANKED:
-            rows = found.rows(SLOWDOWN, [(workload, STEADY, decider, order) for order in orders])
-            if rows is not None and len(rows) > 1 and len(orders) > 1:
-                means = np.concatenate((rows[::2].mean(axis=0), rows[1::2].mean(axis=0)))
-                taus.append(float(tau(means[None], 1, len(orders))))
+    for workload, decider in product(found.factor("workload"), RANKED):
+        rows = found.ordered(workload, STEADY, decider)
+        if rows is not None and min(rows.shape) > 1:
+            means = np.concatenate((rows[::2].mean(axis=0), rows[1::2].mean(axis=0)))
+            taus.append(float(tau(means[None], 1, len(found.fixed))))
     return float(np.mean(taus)) if taus else None
 
 
@@ -178,6 +197,9 @@ def findings_of(found: CrossResults) -> list[str]:
     return said
 
 
+# -- tables -----------------------------------------------------------------------------------------
+
+
 def make_tables(found: CrossResults) -> dict[str, pd.DataFrame]:
     """Return the tables of the report that have rows."""
     tables = {
@@ -192,79 +214,69 @@ def make_tables(found: CrossResults) -> dict[str, pd.DataFrame]:
 
 def _policies(found: CrossResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload, capacity, decider and order: geometric mean slowdown, and means of the others."""
-    for key in found._groups:  # noqa: SLF001  of this file
-        effect = found.level(key)
-        if effect is None:
-            continue
-        row: dict[str, Any] = dict(zip(_KEYS, key, strict=True))
-        row |= {"bounded slowdown, geometric mean": effect.estimate, "low": effect.low, "high": effect.high}
-        for measure in _SHOWN:
-            values = found.values(measure, key)
-            row[measure] = None if values.empty else float(values.mean())
-        yield row
+    for key, part in found.groups.items():
+        effect = found.times([key])
+        if effect is not None:
+            means = {name: part[name].mean() if name in part else None for name in _SHOWN}
+            yield {
+                **dict(zip(_KEYS, key, strict=True)),
+                **_interval("bounded slowdown, geometric mean", effect),
+                **means,
+            }
 
 
 def _ranks(found: CrossResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload, capacity and decider: the rank of each fixed order by geometric mean slowdown."""
-    for workload in found.factor("workload"):
-        for capacity in found.factor("capacity"):
-            for decider in DECIDERS:
-                keys = [(workload, capacity, decider, order) for order in found.fixed if order in orders_for(decider)]
-                rows = found.rows(SLOWDOWN, keys) if len(keys) > 1 else None
-                if rows is not None:
-                    placed = ranks(rows.mean(axis=0)).astype(int).tolist()
-                    names = [key[-1] for key in keys]
-                    yield {"workload": workload, "capacity": capacity, "decider": decider,
-                           **dict(zip(names, placed, strict=True))}  # fmt: skip
+    for (workload, capacity), decider in product(found.places, DECIDERS):
+        rows = found.ordered(workload, capacity, decider) if len(found.fixed) > 1 else None
+        if rows is not None:
+            placed = ranks(rows.mean(axis=0)).astype(int).tolist()
+            named = dict(zip(found.fixed, placed, strict=True))
+            yield {"workload": workload, "capacity": capacity, "decider": decider, **named}
 
 
 def spread(found: CrossResults, workload: str, capacity: str, decider: str) -> float | None:
     """Return how many times as large the slowdown of the worst fixed order is as that of the best."""
-    rows = found.rows(SLOWDOWN, [(workload, capacity, decider, order) for order in found.fixed])
-    return None if rows is None else float(10.0 ** np.ptp(rows.mean(axis=0)))
+    rows = found.ordered(workload, capacity, decider)
+    return None if rows is None else float(np.exp(np.ptp(rows.mean(axis=0))))
 
 
 def awareness(found: CrossResults, workload: str, capacity: str) -> Effect | None:
     """Return how many times as large the slowdown of first fit is without knowledge of the risk, over the orders."""
-    of = [[(workload, capacity, decider, order) for order in found.fixed] for decider in (UNAWARE, AWARE)]
-    return found.times(of[0], of[1])
+    unaware, aware = ([(workload, capacity, each, order) for order in found.fixed] for each in (UNAWARE, AWARE))
+    return found.times(unaware, aware)
 
 
 def _risk(found: CrossResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload and capacity: what knowing the risk, and what the order, changes."""
-    for workload in found.factor("workload"):
-        for capacity in found.factor("capacity"):
-            effect = awareness(found, workload, capacity)
-            if effect is None:
-                continue
-            lost = [
-                float(
-                    np.mean(
-                        [found.values("lost", (workload, capacity, decider, order)).mean() for order in found.fixed]
-                    )
+    for place in found.places:
+        effect = awareness(found, *place)
+        if effect is not None:
+            lost = {
+                f"lost, {name}": float(
+                    np.mean([found.values("lost", (*place, decider, order)).mean() for order in found.fixed])
                 )
-                for decider in (UNAWARE, AWARE)
-            ]
-            yield {
-                "workload": workload, "capacity": capacity, "unaware over aware": effect.estimate, "low": effect.low,
-                "high": effect.high, "worst over best order, first fit": spread(found, workload, capacity, AWARE),
-                **{f"worst over best order, {name}": spread(found, workload, capacity, name) for name in QUEUES},
-                "lost, unaware": lost[0], "lost, aware": lost[1],
-            }  # fmt: skip
+                for name, decider in (("unaware", UNAWARE), ("aware", AWARE))
+            }
+            worst = {
+                f"worst over best order, {name}": spread(found, *place, decider)
+                for name, decider in (("first fit", AWARE), *((name, name) for name in QUEUES))
+            }
+            named = dict(zip(("workload", "capacity"), place, strict=True))
+            yield {**named, **_interval("unaware over aware", effect), **worst, **lost}
 
 
 def _routers(found: CrossResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload, capacity, router and order: its slowdown over that of one queue."""
-    for workload in found.factor("workload"):
-        for capacity in found.factor("capacity"):
-            for router in ROUTERS:
-                for order in ROUTED_ORDERS:
-                    of, against = ((workload, capacity, each, order) for each in (router, ONE_QUEUE))
-                    effect = found.times([of], [against])
-                    if effect is not None:
-                        yield {
-                            "workload": workload, "capacity": capacity, "router": router, "order": order,
-                            "times one queue": effect.estimate, "low": effect.low, "high": effect.high,
-                            "lost": float(found.values("lost", of).mean()),
-                            "lost, one queue": float(found.values("lost", against).mean()),
-                        }  # fmt: skip
+    for place, router, order in product(found.places, ROUTERS, ROUTED_ORDERS):
+        of, against = ((*place, each, order) for each in (router, ONE_QUEUE))
+        effect = found.times([of], [against])
+        if effect is not None:
+            alone = float(found.values("lost", against).mean())
+            lost = {"lost": float(found.values("lost", of).mean()), "lost, one queue": alone}
+            named = dict(zip(("workload", "capacity", "router", "order"), of, strict=True))
+            yield {**named, **_interval("times one queue", effect), **lost}
+
+
+def _interval(name: str, effect: Effect) -> dict[str, float | None]:
+    return {name: effect.estimate, "low": effect.low, "high": effect.high}

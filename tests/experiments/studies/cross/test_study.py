@@ -19,8 +19,8 @@ from experiments.campaigns.finding import listed
 from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
-from experiments.studies.cross.claims import rank_change, risk_over_order
-from experiments.studies.cross.results import CrossResults, halves_agree, tau
+from experiments.studies.cross.measures import rank_change, risk_over_order, tau
+from experiments.studies.cross.results import CrossResults, halves_agree
 from experiments.studies.cross.run import NEAR, capacities_of, generated_series, measured, summed
 from experiments.studies.cross.settings import DECIDERS, ORDERS, ROUTED, Platform, orders_for, policies
 from experiments.studies.cross.study import Cross, simulated
