@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,11 +10,11 @@ import pandas as pd
 from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.statistics import bootstrap
 from experiments.campaigns.study import Scale, Study, require_integer
 from experiments.forecasting import Futures, with_limits
 from experiments.inputs import WorkloadFile, parts
-from experiments.studies.naming import log_name
+from experiments.studies.forecasts.claims import make_claims
+from experiments.studies.forecasts.results import LEVELS, ForecastResults, make_table
 from simmodels.errors import RequestError
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.simulate import simulate
@@ -23,15 +23,6 @@ from simmodels.work.workload import Workload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_LEVELS: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
-_NOMINAL: Final = (0.88, 0.92)
-"""Between these, the share of the jobs that start within intervals of 90 % is as it should be."""
-_SOURCE: Final = "forecasts of starts"
-_LEAST_H: Final = 1 / 3600
-"""An error is not compared with less than a second."""
-_HALF: Final = 0.5
-"""The median error is at most this part of what it is if limits are taken for runtimes."""
 
 
 class Forecasts(Study):
@@ -106,7 +97,7 @@ class Forecasts(Study):
         present, job = futures.go_to(float(log.submit_s[row])), int(log.job_id[row])
         forecast = present.forecast(job, futures=cell["futures"])
         waits_s = forecast.starts_s - present.at_s
-        least, low, middle, high, most = forecast.waits_s(*_LEVELS)
+        least, low, middle, high, most = forecast.waits_s(*LEVELS)
         by_limits_s = present.by_limits(job) - present.at_s
         return {
             "job": job,
@@ -123,91 +114,17 @@ class Forecasts(Study):
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return one row per log: how many jobs started within the intervals, and how large the errors are."""
-        rows = []
-        for path, of in _by_log(results):
-            rows.append(
-                {
-                    "log": log_name(path),
-                    "jobs": len(of),
-                    "within intervals of 90 % (%)": 100 * of["within_90"].mean(),
-                    "of 50 % (%)": 100 * of["within_50"].mean(),
-                    "before the 5 % level (%)": 100 * (of["level"] < _LEVELS[0]).mean(),
-                    "after the 95 % level (%)": 100 * (of["level"] > _LEVELS[-1]).mean(),
-                    "median wait (h)": of["wait_h"].median(),
-                    "median error (h)": of["error_h"].median(),
-                    "of limits (h)": of["error_of_limits_h"].median(),
-                    "error as a part of that of limits": of["error_h"].median()
-                    / max(of["error_of_limits_h"].median(), _LEAST_H),
-                }
-            )
-        return {"how forecasts did": pd.DataFrame(rows)}
+        return {"how forecasts did": make_table(ForecastResults(results))}
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return how often starts were below each level of their forecasts, one line per log."""
-        import matplotlib as mpl  # noqa: PLC0415  matplotlib is slow to import
-        from matplotlib.figure import Figure  # noqa: PLC0415  the same
+        from experiments.studies.forecasts.figures import draw_figures  # noqa: PLC0415  matplotlib is slow to import
 
-        from experiments.drawing import INK, PALETTE, STYLE, as_label  # noqa: PLC0415  the same
-
-        logs = list(_by_log(results))
-        if not logs:
-            return {}
-        with mpl.rc_context(STYLE):
-            figure = Figure(figsize=(6.4, 4.6))
-            axes = figure.add_subplot()
-            axes.plot((0, 100), (0, 100), color=INK, linewidth=0.8, linestyle="--")
-            for number, (path, of) in enumerate(logs):
-                level = 100 * np.sort(of["level"])
-                share = 100 * np.arange(1, len(level) + 1) / len(level)
-                line = "-" if number < len(PALETTE) else ":"
-                axes.step(
-                    level, share, where="post", color=PALETTE[number % len(PALETTE)], linestyle=line,
-                    label=as_label(log_name(path)),
-                )  # fmt: skip
-            axes.set_xlabel("level of the forecast (% of its futures)")
-            axes.set_ylabel("share of the jobs that started by it (%)")
-            axes.grid()
-            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-            figure.tight_layout()
-        return {"How often starts were below the levels of forecasts": figure}
+        return draw_figures(ForecastResults(results))
 
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return what is expected of forecasts, for each log."""
-        found = []
-        for path, of in _by_log(results):
-            per = of.groupby("replication")
-            within = per["within_90"].mean()
-            errors = per["error_h"].median() / per["error_of_limits_h"].median().clip(lower=_LEAST_H)
-            found += [
-                Claim(
-                    text=f"Of jobs of {log_name(path)}, 88 to 92 % start within intervals of 90 %",
-                    effect=bootstrap(within.to_numpy(), seed=results.seed),
-                    source=_SOURCE,
-                    ours=True,
-                    at_least=_NOMINAL[0],
-                    at_most=_NOMINAL[1],
-                    measure="share of jobs",
-                ),
-                Claim(
-                    text=f"The median error on {log_name(path)} is at most half of that of limits taken for runtimes",
-                    effect=bootstrap(errors.to_numpy(), statistic="median", seed=results.seed),
-                    source=_SOURCE,
-                    ours=True,
-                    at_most=_HALF,
-                    measure="quotient of median errors",
-                ),
-            ]
-        return found
-
-
-def _by_log(results: Results) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Hand out the rows of each log that has any."""
-    if "wait_h" not in results.table:
-        return
-    for path in map(str, results.factors["workload"]):
-        of = results.table[results.table["workload"] == path].dropna(subset=["wait_h"])
-        if len(of):
-            yield path, of
+        return list(make_claims(ForecastResults(results)))
 
 
 def _chosen(parameters: Mapping[str, Any]) -> dict[str, Any]:
