@@ -7,7 +7,7 @@ STUDIES: Final = {
     "capacity": "experiments.studies.capacity.study:Capacity",
     "cross": "experiments.studies.cross.study:Cross",
     "forecasts": "experiments.studies.forecasts.study:Forecasts",
-    "regression": "experiments.studies.regression:Regression",
+    "regression": "experiments.studies.regression.study:Regression",
     "market": "experiments.studies.market.study:Market",
     "replay": "experiments.studies.replay:Replay",
     "selection": "experiments.studies.selection.study:Selection",

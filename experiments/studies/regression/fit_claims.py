@@ -2,7 +2,7 @@
 
 References
 ----------
-See `experiments.studies.regression_paper`.
+See `experiments.studies.regression.paper`.
 """
 
 import itertools
@@ -16,10 +16,10 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.families import quotient_of_extremes
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, bootstrap
-from experiments.studies.regression_methods import WAYS, learns_as_published
-from experiments.studies.regression_paper import BLUE, CTC, MAE, SYNTHETIC, TABLE_OF, set_of
-from experiments.studies.regression_sentences import MARGIN
-from experiments.studies.regression_settings import DRAW, FIT
+from experiments.studies.regression.methods import WAYS, learns_as_published
+from experiments.studies.regression.paper import BLUE, CTC, MAE, SYNTHETIC, TABLE_OF, set_of
+from experiments.studies.regression.sentences import MARGIN
+from experiments.studies.regression.settings import DRAW, FIT
 from simmodels.policies.polynomial import FORMS
 
 _LOGS: Final = f"the logs of {CTC} and {BLUE}: --workload generated,..."

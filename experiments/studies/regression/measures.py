@@ -2,7 +2,7 @@
 
 References
 ----------
-See `experiments.studies.regression_paper`.
+See `experiments.studies.regression.paper`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows
 from experiments.campaigns.statistics import share as share_of
-from experiments.studies.regression_paper import SYNTHETIC, set_of
-from experiments.studies.regression_settings import (
+from experiments.studies.regression.paper import SYNTHETIC, set_of
+from experiments.studies.regression.settings import (
     GENERATED,
     MEASURE,
     ONLINE,

@@ -13,10 +13,10 @@ from experiments.campaigns.plan import Plan
 from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
-from experiments.studies.regression import Regression
-from experiments.studies.regression_methods import METHODS
-from experiments.studies.regression_paper import BLUE, COEFFICIENTS, CTC, MAE, SYNTHETIC, set_of
-from experiments.studies.regression_settings import (
+from experiments.studies.regression.measures import Windows
+from experiments.studies.regression.methods import METHODS
+from experiments.studies.regression.paper import BLUE, COEFFICIENTS, CTC, MAE, SYNTHETIC, set_of
+from experiments.studies.regression.settings import (
     CONVERGENCE,
     DRAW,
     FIT,
@@ -29,7 +29,7 @@ from experiments.studies.regression_settings import (
     read_scores,
     training_sets,
 )
-from experiments.studies.regression_windows import Windows
+from experiments.studies.regression.study import Regression
 from simmodels.errors import RequestError
 from simmodels.ground.streams import entropy
 from simmodels.policies.orders import BUILT_IN

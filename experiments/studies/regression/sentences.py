@@ -2,7 +2,7 @@
 
 References
 ----------
-See `experiments.studies.regression_paper`. Sections and figures are those of the version with three training sets.
+See `experiments.studies.regression.paper`. Sections and figures are those of the version with three training sets.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,8 +11,8 @@ from typing import Final, Literal
 
 import numpy as np
 
-from experiments.studies.regression_settings import GENERATED, OWN
-from experiments.studies.regression_windows import WAITS, Measured, rank, share, times
+from experiments.studies.regression.measures import WAITS, Measured, rank, share, times
+from experiments.studies.regression.settings import GENERATED, OWN
 
 Share = Literal["all", "nearly all", "most"]
 LEAST: Final[Mapping[Share, float]] = {"all": 1.0, "nearly all": 0.8, "most": 0.5}
@@ -58,7 +58,7 @@ class Sentence:
     learned
         Whether it is about a learned order at all.
     only
-        The log that it is about, if it is about one: one of `experiments.studies.regression_paper.LOGS`.
+        The log that it is about, if it is about one: one of `experiments.studies.regression.paper.LOGS`.
     """
 
     text: str

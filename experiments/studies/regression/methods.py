@@ -2,7 +2,7 @@
 
 References
 ----------
-See `experiments.studies.regression_paper`.
+See `experiments.studies.regression.paper`.
 """
 
 from collections.abc import Mapping

@@ -9,7 +9,7 @@ import pandas as pd
 from experiments.campaigns.study import Design, require_integer
 from experiments.inputs import named_priority
 from experiments.studies.naming import log_name
-from experiments.studies.regression_paper import COEFFICIENTS, SYNTHETIC, set_of
+from experiments.studies.regression.paper import COEFFICIENTS, SYNTHETIC, set_of
 from simmodels.engine import Engine
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.numbers import as_number

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.cell import Cell
-from experiments.studies.regression_paper import CTC, PAIRS, set_of
-from experiments.studies.regression_settings import GENERATED, GIVEN
+from experiments.studies.regression.paper import CTC, PAIRS, set_of
+from experiments.studies.regression.settings import GENERATED, GIVEN
 from simmodels.learning.pairs import Pair, draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial
 from simmodels.learning.trials import Estimator, Shuffle, score_jobs

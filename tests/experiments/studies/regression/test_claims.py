@@ -11,14 +11,14 @@ import pytest
 from experiments.campaigns import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, compared
-from experiments.studies.regression import Regression
-from experiments.studies.regression_claims import judged
-from experiments.studies.regression_fit_claims import fit_claims
-from experiments.studies.regression_methods import METHODS, PRINTED, is_ours
-from experiments.studies.regression_paper import FILE_OF, LOGS, SETS
-from experiments.studies.regression_sentences import least_of, sentences
-from experiments.studies.regression_settings import FIT, ONLINE
-from experiments.studies.regression_windows import Windows, rank_of_last, share, spread_rank_of_last
+from experiments.studies.regression.claims import judged
+from experiments.studies.regression.fit_claims import fit_claims
+from experiments.studies.regression.measures import Windows, rank_of_last, share, spread_rank_of_last
+from experiments.studies.regression.methods import METHODS, PRINTED, is_ours
+from experiments.studies.regression.paper import FILE_OF, LOGS, SETS
+from experiments.studies.regression.sentences import least_of, sentences
+from experiments.studies.regression.settings import FIT, ONLINE
+from experiments.studies.regression.study import Regression
 from simmodels.policies.polynomial import FORMS
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from experiments.studies.regression_figures import priorities
+from experiments.studies.regression.figures import priorities
 from simmodels import Polynomial
 
 

@@ -2,7 +2,7 @@
 
 References
 ----------
-See `experiments.studies.regression_paper`.
+See `experiments.studies.regression.paper`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,12 +12,12 @@ from experiments.campaigns.claims import Claim, Scope, in_scope
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, compared
 from experiments.studies.naming import log_name
-from experiments.studies.regression_fit_claims import fit_claims
-from experiments.studies.regression_methods import METHODS, Method, is_ours
-from experiments.studies.regression_paper import FILE_OF, LOGS, SETS, SYNTHETIC, name_of, set_of
-from experiments.studies.regression_sentences import LEAST, Sentence, least_of, sentences
-from experiments.studies.regression_settings import ONLINE, OWN
-from experiments.studies.regression_windows import Windows
+from experiments.studies.regression.fit_claims import fit_claims
+from experiments.studies.regression.measures import Windows
+from experiments.studies.regression.methods import METHODS, Method, is_ours
+from experiments.studies.regression.paper import FILE_OF, LOGS, SETS, SYNTHETIC, name_of, set_of
+from experiments.studies.regression.sentences import LEAST, Sentence, least_of, sentences
+from experiments.studies.regression.settings import ONLINE, OWN
 
 _DECIDE: Final = "--scale paper, or logs with more windows"
 _MISSING: Final = "the orders that were left out, or logs on which jobs wait"

@@ -2,7 +2,7 @@
 
 References
 ----------
-See `experiments.studies.regression_paper`.
+See `experiments.studies.regression.paper`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ import pandas as pd
 
 from experiments.campaigns.results import Results
 from experiments.studies.naming import log_name
-from experiments.studies.regression_claims import OnWorkload, OverAll
-from experiments.studies.regression_fit_claims import largest_by_draw, part_of
-from experiments.studies.regression_paper import (
+from experiments.studies.regression.claims import OnWorkload, OverAll
+from experiments.studies.regression.fit_claims import largest_by_draw, part_of
+from experiments.studies.regression.paper import (
     BLUE,
     COEFFICIENTS,
     CTC,
@@ -28,8 +28,8 @@ from experiments.studies.regression_paper import (
     WINDOWS,
     set_of,
 )
-from experiments.studies.regression_paper import SCORES as PRINTED_SCORES
-from experiments.studies.regression_settings import (
+from experiments.studies.regression.paper import SCORES as PRINTED_SCORES
+from experiments.studies.regression.settings import (
     DRAW,
     FIT,
     GENERATED,

@@ -19,9 +19,9 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
 from experiments.inputs import WorkloadFile, named_priority
-from experiments.studies import regression_tables as shown
-from experiments.studies.regression_claims import Judged, judged
-from experiments.studies.regression_learning import (
+from experiments.studies.regression import results as shown
+from experiments.studies.regression.claims import Judged, judged
+from experiments.studies.regression.learning import (
     converging,
     count_of_pairs,
     count_of_trials,
@@ -30,8 +30,8 @@ from experiments.studies.regression_learning import (
     rows_of,
     scored,
 )
-from experiments.studies.regression_paper import ELEMENTS, PAPER
-from experiments.studies.regression_settings import (
+from experiments.studies.regression.paper import ELEMENTS, PAPER
+from experiments.studies.regression.settings import (
     CONVERGENCE,
     DEPTHS,
     DRAW,
@@ -256,7 +256,7 @@ class Regression(Study):
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return figures 1 to 5 of the paper."""
-        from experiments.studies import regression_figures as drawn  # noqa: PLC0415  matplotlib is slow to import
+        from experiments.studies.regression import figures as drawn  # noqa: PLC0415  matplotlib is slow to import
 
         return drawn.figures(results)
 

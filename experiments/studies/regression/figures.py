@@ -13,8 +13,8 @@ from matplotlib.patches import Patch
 from experiments.campaigns.results import Results
 from experiments.drawing import INK, PALETTE, STYLE, as_label, label_plainly
 from experiments.studies.naming import log_name
-from experiments.studies.regression_paper import SETS, SYNTHETIC, set_of
-from experiments.studies.regression_settings import (
+from experiments.studies.regression.paper import SETS, SYNTHETIC, set_of
+from experiments.studies.regression.settings import (
     CONVERGENCE,
     FIT,
     GENERATED,
