@@ -21,6 +21,7 @@ from experiments.campaigns.families import Measured, everywhere, largest, mean_a
 from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Compared, Point, Sentence, names_of
 from experiments.campaigns.statistics import Effect
+from simmodels.ground.numbers import Floats
 
 Values: TypeAlias = "pd.Series[float]"
 Family: TypeAlias = Mapping[str, "Values | Measured"]
@@ -75,6 +76,8 @@ class StudyResults(ABC):
     """What is noted where nothing is measured, instead of the sentence's own note."""
     judged: bool = True
     """Whether claims get a verdict."""
+    ours: bool = False
+    """Whether what was run is not what the paper has, so that no claim on it is the paper's."""
 
     def __init__(self, results: Results) -> None:
         self.results = results
@@ -116,6 +119,10 @@ class StudyResults(ABC):
     def measure(self, said: Sentence) -> str:
         """Return what is measured, in words."""
         return said.measure
+
+    def average(self, values: Floats, members: int) -> Effect:
+        """Return what is judged of the values of replications: their mean, as one of so many members."""
+        return mean_among(values, members, seed=self.results.seed)
 
     def there(self, alternatives: Sequence[str], subject: str) -> Sequence[str]:  # noqa: ARG002  those who leave some out
         """Return those of the alternatives that are compared: by default all, so that each is needed."""
@@ -235,10 +242,10 @@ def members_of(found: StudyResults, family: Family, *, ratio: bool = False) -> t
         return {}, ""
 
     def measured(name: object) -> Measured:
-        values, seed = rows[name].to_numpy(dtype=float), found.results.seed
+        values = rows[name].to_numpy(dtype=float)
         if ratio:
-            return lambda members: exponential(mean_among(values, members, seed=seed))
-        return lambda members: mean_among(values, members, seed=seed)
+            return lambda members: exponential(found.average(values, members))
+        return lambda members: found.average(values, members)
 
     note = f"{gone} of {len(table)} {found.replications} lack a value and are left out" if gone else ""
     return {str(name): measured(name) for name in rows}, note
@@ -334,11 +341,11 @@ def claim_on(found: StudyResults, said: Sentence, on: Sequence[str]) -> Claim:
         text=found.text(said, on),
         source=source,
         number=number,
-        ours=said.ours,
+        ours=said.ours or found.ours,
         measure=f"{found.measure(said)}{added}",
         effect=None if evidence is None else evidence.effect,
         unit=said.unit,
-        to_decide=" ".join(f"--{name} {level}" for name, level in given.items()) or found.decide,
+        to_decide=" ".join(f"--{name} {level}" for name, level in given.items()) or said.decide or found.decide,
         note=(found.missing if evidence is None else "") or "; ".join(filter(None, notes)),
         judged=found.judged,
         scope=None if given else found.scope(said, on),

@@ -135,6 +135,8 @@ class Sentence:
         out if it is ours.
     printed
         A number as the paper prints it, in words, and what it is; of a range, both ends.
+    decide
+        What to run to decide it, where that is not what the study says.
     ours, unit, note
         See `experiments.campaigns.claims.Claim`.
     """
@@ -149,6 +151,7 @@ class Sentence:
     than_on: str = ""
     given: Mapping[str, Value] = field(default_factory=dict)
     printed: Sequence[Any] = ()
+    decide: str = ""
     ours: bool = False
     unit: str = ""
     note: str = ""
