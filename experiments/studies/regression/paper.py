@@ -125,6 +125,12 @@ COEFFICIENTS: Final[Mapping[str, Mapping[str, Mapping[str, Printed]]]] = {
     BLUE: _parsed(_BLUE),
 }
 """Tables 3 to 5: by training set, form and term."""
+LARGEST_VIF: Final[Mapping[tuple[str | None, str], float]] = {
+    (training, form): max(term.vif or 0.0 for term in terms.values())
+    for training, forms in COEFFICIENTS.items()
+    for form, terms in forms.items()
+}
+"""The largest factor that these print, by training set and form."""
 MAE: Final[Mapping[str, Mapping[str, float]]] = {
     SYNTHETIC: {"LIN": 4.5e-3, "QDR": 4.5e-3, "CUB": 5.4e-3, "QUA": 7.2e-3},
     CTC: {"LIN": 3.6e-3, "QDR": 3.7e-3, "CUB": 5.9e-3, "QUA": 36.2e-3},

@@ -1,4 +1,4 @@
-"""The tables of the regression study: those of the paper with what it prints, medians and spreads, and what survives.
+"""What is asked of the results of the regression study: windows, draws and fits by what they are of; and tables.
 
 References
 ----------
@@ -6,19 +6,25 @@ See `experiments.studies.regression.paper`.
 """
 
 from collections.abc import Mapping, Sequence
+from copy import copy
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.results import Results
+from experiments.campaigns.cell import REPLICATION
+from experiments.campaigns.judging import StudyResults, Values
+from experiments.campaigns.sentences import Sentence
+from experiments.campaigns.statistics import Effect, bootstrap
 from experiments.studies.naming import log_name
-from experiments.studies.regression.claims import OnWorkload, OverAll
-from experiments.studies.regression.fit_claims import largest_by_draw, part_of
+from experiments.studies.regression.measures import INFLATION, MEASURES, TIMES, in_words
 from experiments.studies.regression.paper import (
     BLUE,
     COEFFICIENTS,
     CTC,
+    LARGEST_VIF,
     MAE,
     MAE_HAL,
     SETS,
@@ -31,29 +37,169 @@ from experiments.studies.regression.paper import (
 from experiments.studies.regression.paper import SCORES as PRINTED_SCORES
 from experiments.studies.regression.settings import (
     DRAW,
+    DRAWN,
     FIT,
     GENERATED,
     MEASURE,
+    METHODS,
     MODES,
     ONLINE,
+    ORDERS,
+    OWN,
     SEVEN,
+    WAITS,
+    Method,
     is_learned,
     is_score_file,
     label_of,
 )
+from simmodels.ground.numbers import Floats
 from simmodels.policies.naming import as_order
 from simmodels.policies.polynomial import FORMS
+
+ANY: Final = "any form"
+_NOTHING: Final = pd.Series(dtype=float, index=pd.Index([], name=REPLICATION))
+
+
+class RegressionResults(StudyResults):
+    """The results of the study, as they are asked for by a method: of workloads by window, of training sets by draw.
+
+    The windows are of orders in a ``mode``, of which those that are learned have a training set, ``train``.
+
+    Parameters
+    ----------
+    results
+        The results of a campaign.
+    """
+
+    order = ORDERS
+    subjects = SETS
+    usual = (SYNTHETIC,)
+    centre: Mapping[str, Any] = MappingProxyType({"mode": "backfilling", "train": GENERATED})
+    measures = MEASURES
+    method = DRAWN
+    among = 1
+
+    def by(self, method: Method, among: int = 1) -> "RegressionResults":
+        """Return the same by a method, with intervals that hold together with those of so many workloads."""
+        found = copy(self)
+        found.method, found.among = method, among
+        return found
+
+    @property
+    def ours(self) -> bool:  # type: ignore[override]  # it depends on the method
+        """Whether the method is none of the paper's text, or what was run has other settings."""
+        given, needed = self.results.parameters, self.method.as_published
+        return self.method.ours or any(given.get(name, value) != value for name, value in needed.items())
+
+    @cached_property
+    def workloads(self) -> list[str]:
+        """The workloads, in the order of the cells."""
+        return [str(name) for name in self.results.factors["workload"] if name is not None]
+
+    def confidence(self, members: int) -> float:
+        """Return the confidence of the intervals of so many members on each workload."""
+        return 1.0 - 0.05 / (members * self.among)
+
+    def average(self, values: Floats, members: int) -> Effect:
+        """Return the median: slowdowns, and factors of inflation, are skewed."""
+        return bootstrap(values, statistic="median", confidence=self.confidence(members), seed=self.results.seed)
+
+    def text(self, said: Sentence, on: Sequence[str]) -> str:  # noqa: ARG002  rows name the training sets themselves
+        """Return what is said, with the method."""
+        return f"{said.text} ({self.method.name})" if self.method.name else said.text
+
+    def measure(self, said: Sentence) -> str:
+        """Return what is measured, in words: what the row adds comes last."""
+        return in_words(said)
+
+    def scope(self, said: Sentence, on: Sequence[str]) -> None:
+        """Return nothing: each is about what was run; what is needed of all workloads together is said in `claims`."""
+
+    def levels(self, factor: str, subject: str) -> Sequence[str]:
+        """Return the modes; or what is learned from, beside the generated set the workload itself if it can be."""
+        if factor == "mode":
+            return MODES
+        return (OWN, GENERATED) if self._own(subject) != GENERATED else (GENERATED,)
+
+    def _own(self, workload: str) -> str:
+        printed = self.method.scores is None and set_of(workload) == SYNTHETIC
+        return GENERATED if printed else workload
+
+    # -- values -------------------------------------------------------------------------------------
+
+    @cached_property
+    def _windows(self) -> dict[tuple[Any, ...], Values]:
+        """The slowdowns by window, of each workload, mode, depth of the queue, order, scores and training set."""
+        rows = self.part(ONLINE)
+        if rows.empty:
+            return {}
+        keys = ["workload", "mode", "queue_depth", "order", "scores", "train"]
+        groups: Any = rows.set_index(REPLICATION).groupby(keys, sort=False, dropna=False)[MEASURE]
+        return {tuple(None if pd.isna(name) else name for name in key): of.sort_index() for key, of in groups}
+
+    def value(self, column: str, alternative: str, subject: str, **moved: Any) -> Values:  # noqa: ANN401
+        """Return slowdowns of an order by window, or log10 of them; or the largest factor of a form by draw."""
+        if column == INFLATION:
+            return self.draws(subject).get(alternative, _NOTHING)
+        mode, train = (moved.get(name, self.centre[name]) for name in ("mode", "train"))
+        learned = (self.method.scores, self._own(subject) if train == OWN else train)
+        way = learned if is_learned(alternative) else (None, None)
+        values = self._windows.get((subject, mode, self.method.depth, alternative, *way), _NOTHING)
+        return pd.Series(np.log10(values)) if column == TIMES else values
+
+    def waits(self, workload: str, mode: str) -> bool:
+        """Return whether jobs wait under FCFS; so, too, if that is not known."""
+        fcfs = self.value(MEASURE, "FCFS", workload, mode=mode).dropna()
+        return fcfs.empty or float(fcfs.median()) >= WAITS
+
+    def part(self, part: str) -> pd.DataFrame:
+        """Return the rows of one kind of cells, with the paper's training set of each (None for another one)."""
+        table = self.results.table
+        rows = table if table.empty else table[table["part"] == part]
+        return rows.assign(set=rows["train"].map(lambda name: set_of(str(name))) if len(rows) else None)
+
+    def draws(self, training: str) -> pd.DataFrame:
+        """Return log10 of the largest factor: one row per draw of pairs, one column per form, and one for any form."""
+        rows = _of_first(self.part(DRAW), training)
+        if rows.empty:
+            return pd.DataFrame()
+        rows = rows.assign(size=np.log10(rows["vif_paper"].astype(float)))
+        found = rows.pivot_table(index=REPLICATION, columns="form", values="size", aggfunc="mean")
+        return found.assign(**{ANY: found.max(axis="columns")})
+
+    def fit(self, training: str, form: str) -> pd.DataFrame:
+        """Return the terms of a form that was fitted to the scores of the method: none if it was not."""
+        rows = self.part(FIT)
+        chosen = rows if rows.empty else rows[(rows["scores"] == self.method.scores) & (rows["order"] == form)]
+        return _of_first(chosen, training)
+
+
+def _of_first(rows: pd.DataFrame, training: str) -> pd.DataFrame:
+    """Return the rows of a training set, of the first of those that were run: files may be of the same set."""
+    rows = rows[rows["set"] == training] if len(rows) else rows
+    return rows[rows["train"] == rows["train"].iloc[0]] if len(rows) else rows
+
+
+# -- tables -----------------------------------------------------------------------------------------
 
 _NAMES: Final = {SYNTHETIC: "generated", CTC: CTC, BLUE: BLUE}
 
 
-def of_the_paper(results: Results) -> dict[str, pd.DataFrame]:
-    """Return tables 1 to 6 of the paper, each value that it prints beside ours, with the difference."""
-    fits = part_of(results, FIT)
+def make_tables(found: RegressionResults) -> dict[str, pd.DataFrame]:
+    """Return the paper's tables, each value that it prints beside ours; and what it shows in figures, as numbers."""
+    fits = found.part(FIT)
     tables = {"table 1: terms of the forms": _terms(), "table 2: mean absolute errors": _errors(fits)}
     for training, table in TABLE_OF.items():
         tables[f"{table}: coefficients and VIF, {_NAMES[training]}"] = _beside(fits, training)
-    return tables | {"table 6: orders": _orders()}
+    return tables | {
+        "table 6: orders": _orders(),
+        "numbers in the text": _numbers(found),
+        "largest VIF over draws of pairs": _inflation(found.part(DRAW)),
+        "coefficients": _coefficients(fits),
+        "figures 3 to 5, median AVGbsld over the windows": _over_windows(found, "median"),
+        "figures 3 to 5, interquartile range of AVGbsld over the windows": _over_windows(found, "iqr"),
+    }
 
 
 def _terms() -> pd.DataFrame:
@@ -68,191 +214,146 @@ def _orders() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _ways(fits: pd.DataFrame, training: str) -> list[tuple[str, pd.DataFrame]]:
-    """Return the fits of a training set of the paper: by what they were learned from, and how."""
-    rows = fits[fits["set"] == training] if len(fits) else fits
-    if rows.empty:
-        return []
-    return [(_way(str(train), str(how)), of) for (train, how), of in rows.groupby(["train", "scores"], sort=False)]
-
-
 def _way(train: str, scores: str) -> str:
+    """Return what a form was learned from, and how."""
     where = "" if train == GENERATED else f" of {log_name(train)}"
     return f"scores{where}" if is_score_file(train) else f"{scores}{where}"
 
 
 def _errors(fits: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per form, training set and way: mean absolute error, printed and ours."""
-    rows: list[dict[str, Any]] = []
-    for training in SETS:
-        for way, found in _ways(fits, training):
-            for form, of_form in found.groupby("order", sort=False):
-                mae, printed = float(of_form["mae"].iloc[0]), MAE[training][str(form)]
-                rows.append(
-                    {
-                        "form": form,
-                        "training set": _NAMES[training],
-                        "scores": way,
-                        "printed": printed,
-                        "ours": mae,
-                        "standard error": of_form["mae_error"].iloc[0],
-                        "difference": mae - printed,
-                        "printed (HAL version)": MAE_HAL[str(form)] if training == SYNTHETIC else np.nan,
-                    }
-                )
-    return pd.DataFrame(rows)
+    """Return one row per form, training set of the paper and way: mean absolute error, printed and ours."""
+    if fits.empty:
+        return pd.DataFrame()
+    fits = fits.drop_duplicates(["train", "scores", "order"])
+    return pd.DataFrame(
+        {
+            "form": fit["order"],
+            "training set": _NAMES[training],
+            "scores": _way(fit["train"], fit["scores"]),
+            "printed": MAE[training][fit["order"]],
+            "ours": fit["mae"],
+            "standard error": fit["mae_error"],
+            "difference": fit["mae"] - MAE[training][fit["order"]],
+            "printed (HAL version)": MAE_HAL[fit["order"]] if training == SYNTHETIC else np.nan,
+        }
+        for training in SETS
+        for _, fit in fits[fits["set"] == training].iterrows()
+    )
 
 
 def _beside(fits: pd.DataFrame, training: str) -> pd.DataFrame:
     """Return one row per term of each form: coefficient and inflation factor, printed, ours, and their difference."""
-    parts = []
-    for way, found in _ways(fits, training):
-        for form, of_form in found.groupby("order", sort=False):
-            printed = COEFFICIENTS[training][str(form)]
-            theta, vif = of_form["theta"].astype(float), of_form["vif_paper"].astype(float)
-            error = of_form["error_by_pair"].astype(float)
-            shown = of_form["term"].map({term: value.theta for term, value in printed.items()})
-            inflated = of_form["term"].map({term: value.vif for term, value in printed.items()}).astype(float)
-            part = {
-                "form": form, "term": of_form["term"], "scores": way, "theta printed": shown, "theta ours": theta,
-                "error by pair": error, "difference": theta - shown, "in errors": (theta - shown) / error,
-                "VIF printed": inflated, "VIF ours": vif, "VIF difference": vif - inflated,
-            }  # fmt: skip
-            parts.append(pd.DataFrame(part))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    fits = fits[fits["set"] == training].reset_index(drop=True)
+    if fits.empty:
+        return fits
+    printed = [COEFFICIENTS[training][form][term] for form, term in zip(fits["order"], fits["term"], strict=True)]
+    theta = pd.Series([term.theta for term in printed])
+    vif = pd.Series([term.vif for term in printed], dtype=float)
+    return pd.DataFrame(
+        {
+            "form": fits["order"],
+            "term": fits["term"],
+            "scores": [_way(*way) for way in zip(fits["train"], fits["scores"], strict=True)],
+            "theta printed": theta,
+            "theta ours": fits["theta"],
+            "error by pair": fits["error_by_pair"],
+            "difference": fits["theta"] - theta,
+            "in errors": (fits["theta"] - theta) / fits["error_by_pair"],
+            "VIF printed": vif,
+            "VIF ours": fits["vif_paper"],
+            "VIF difference": fits["vif_paper"] - vif,
+        }
+    )
 
 
-def numbers(results: Results) -> pd.DataFrame:
+def _numbers(found: RegressionResults) -> pd.DataFrame:
     """Return the numbers that stand in the text and not in its tables: printed, ours, and their difference."""
-    fits, rows = part_of(results, FIT), []
-
-    def add(where: str, what: str, printed: float, ours: float | None) -> None:
-        difference = None if ours is None else ours - printed
-        rows.append({"where": where, "what": what, "printed": printed, "ours": ours, "difference": difference})
-
-    for training in SETS:
-        found = _ways(fits, training)
-        count = float(found[0][1]["rows"].iloc[0]) if found else None
-        add("section 5.2", f"scores of {_NAMES[training]}", PRINTED_SCORES[training], count)
-    add("section 5.1", "trials of a pair", TRIALS, float(str(results.parameters.get("trials", np.nan))))
-    online = part_of(results, ONLINE)
-    generated = online[online["workload"] == GENERATED] if len(online) else online
-    windows = float(generated["replication"].nunique()) if len(generated) else None
-    add("section 5.1 (HAL version)", "experiments on the generated workload", WINDOWS, windows)
-    for training in SETS:
-        largest = max(term.vif or 0.0 for term in COEFFICIENTS[training]["QUA"].values())
-        draws = largest_by_draw(results, training)
-        ours = float(10.0 ** draws["QUA"].median()) if "QUA" in draws else None
-        add("section 5.2", f"largest VIF of QUA on {_NAMES[training]} (ours: median of draws)", largest, ours)
-    return pd.DataFrame(rows)
+    fits, online = found.part(FIT), found.part(ONLINE)
+    windows = online[online["workload"] == GENERATED][REPLICATION].nunique() if len(online) else 0
+    rows: list[tuple[str, str, float, Any]] = []
+    for training, name in _NAMES.items():
+        fit = _of_first(fits, training)
+        count = fit["rows"].iloc[0] if len(fit) else None
+        rows.append(("section 5.2", f"scores of {name}", PRINTED_SCORES[training], count))
+    rows.append(("section 5.1", "trials of a pair", TRIALS, found.results.parameters.get("trials")))
+    rows.append(("section 5.1 (HAL version)", "experiments on the generated workload", WINDOWS, windows or None))
+    for training, name in _NAMES.items():
+        draws = found.draws(training)
+        largest = 10.0 ** draws["QUA"].median() if len(draws) else None
+        what = f"largest VIF of QUA on {name} (ours: median of draws)"
+        rows.append(("section 5.2", what, LARGEST_VIF[training, "QUA"], largest))
+    table = pd.DataFrame(rows, columns=["where", "what", "printed", "ours"]).astype({"ours": float})
+    return table.assign(difference=table["ours"] - table["printed"])
 
 
-def coefficients(results: Results) -> pd.DataFrame:
+def _coefficients(fits: pd.DataFrame) -> pd.DataFrame:
     """Return one row per term of each fit: coefficient, errors, variance inflation factors, and how it fits."""
-    table = part_of(results, FIT)
-    if table.empty:
-        return pd.DataFrame()
+    if fits.empty:
+        return fits
     names = {
         "train": "learned from", "scores": "scores", "order": "form", "term": "term", "theta": "theta",
         "standard_error": "standard error", "error_by_pair": "by pair", "vif_paper": "VIF (as in the paper)",
         "vif_centred": "VIF (centred)", "mae": "MAE", "condition": "condition",
     }  # fmt: skip
-    found = table[list(names)].rename(columns=names).reset_index(drop=True)
-    return found.assign(**{"learned from": found["learned from"].map(lambda name: log_name(str(name)))})
+    return fits.assign(train=fits["train"].map(log_name))[list(names)].rename(columns=names)
 
 
-def over_windows(results: Results, what: str) -> pd.DataFrame:
+def _over_windows(found: RegressionResults, what: str) -> pd.DataFrame:
     """Return median or interquartile range over the windows: one row per workload and order, one column per mode."""
-    table = part_of(results, ONLINE)
+    table = found.part(ONLINE)
     if table.empty:
-        return pd.DataFrame()
-    policies = zip(table["order"], table["scores"], table["train"], strict=True)
-    found = table.assign(
-        workload=table["workload"].map(lambda name: log_name(str(name))),
-        order=[label_of(*policy) for policy in policies],
-        column=[f"{mode}, {_depth(depth)}" for mode, depth in zip(table["mode"], table["queue_depth"], strict=True)],
+        return table
+    table = table.assign(
+        workload=table["workload"].map(log_name),
+        order=[label_of(*way) for way in zip(table["order"], table["scores"], table["train"], strict=True)],
+        column=table["mode"] + ", " + table["queue_depth"].map(_depth, na_action=None),
     )
-    columns = list(dict.fromkeys(found["column"]))
-    grouped = found.groupby(["workload", "order", "column"], sort=False)[MEASURE]
+    grouped = table.groupby(["workload", "order", "column"], sort=False)[MEASURE]
     values = grouped.median() if what == "median" else grouped.quantile(0.75) - grouped.quantile(0.25)
     keys = ["workload", "order"]
     wide = values.reset_index().pivot_table(index=keys, columns="column", values=MEASURE, sort=False)
-    shown = wide[columns].reset_index()
-    shown.insert(1, "windows", shown["workload"].map(found.groupby("workload")["replication"].nunique()))
-    shown.columns.name = None
-    return shown
+    wide = wide[list(table["column"].unique())].reset_index()
+    wide.insert(1, "windows", wide["workload"].map(table.groupby("workload")[REPLICATION].nunique()))
+    return wide.rename_axis(columns=None)
 
 
 def _depth(depth: float | None) -> str:
-    return "all waiting jobs" if depth is None or pd.isna(depth) else f"{depth:g} waiting jobs"
+    return "all waiting jobs" if pd.isna(depth) else f"{depth:g} waiting jobs"
 
 
-# -- claims -----------------------------------------------------------------------------------------
-
-
-def survival(claims: Sequence[OverAll]) -> pd.DataFrame:
-    """Return what became of each claim about windows: one row per claim, one column per method."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
-    for text, method, claim in claims:
-        shown = found.setdefault((text, claim.source), {})
-        shown[method.name] = f"{claim.verdict}: {claim.found()}, {claim.expected()}"
-    rows = [{"claim": text, "source": source, **shown} for (text, source), shown in found.items()]
-    return pd.DataFrame(rows)
-
-
-def by_workload(parts: Sequence[OnWorkload]) -> pd.DataFrame:
-    """Return each sentence on each workload: one row for both, one column per method."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
-    for part in parts:
-        shown = found.setdefault((part.sentence.text, part.workload), {"expected": part.claim.expected()})
-        shown[part.method.name] = f"{part.claim.verdict}: {part.claim.found()}"
-    return pd.DataFrame([{"claim": text, "workload": name, **shown} for (text, name), shown in found.items()])
+def _inflation(drawn: pd.DataFrame) -> pd.DataFrame:
+    """Return the largest inflation factor of each form over draws of pairs: one row per training set and form."""
+    if drawn.empty:
+        return drawn
+    grouped = drawn.groupby(["train", "form"], sort=False)["vif_paper"]
+    shown = grouped.agg(draws="count", min="min", median="median", max="max").reset_index()
+    ways = zip(shown["train"], shown["form"], strict=True)
+    shown["printed"] = [LARGEST_VIF.get((set_of(train), form)) for train, form in ways]
+    return shown.assign(train=shown["train"].map(log_name)).rename(columns={"train": "learned from"})
 
 
 # -- findings ---------------------------------------------------------------------------------------
 
 
-def findings(results: Results, untested: Sequence[tuple[str, str]]) -> list[str]:
+def findings(found: RegressionResults) -> list[str]:
     """Return which logs are missing, which windows are not held out, and on which logs hardly any job waits."""
-    workloads = [str(name) for name in results.factors["workload"] if name is not None]
-    found = []
-    if missing := [name for name in (CTC, BLUE) if name not in map(set_of, workloads)]:
-        found.append(
+    said = []
+    if missing := [name for name in (CTC, BLUE) if name not in map(set_of, found.workloads)]:
+        said.append(
             f"Figures 2 and 3 and tables 2, 4 and 5 also need {' and '.join(missing)}, and figures 4 and 5 more logs: "
             "--workload generated,CTC-SP2-1996-3.1-cln.swf.gz,SDSC-BLUE-2000-4.2-cln.swf.gz,... (Parallel Workloads "
             "Archive)."
         )
-    trained = set(_trained(results))
-    if own := [log_name(name) for name in workloads if name in trained and name != GENERATED]:
-        found.append(
+    table = found.results.table
+    trained = set() if table.empty else set(table["train"].dropna())
+    if own := [log_name(name) for name in found.workloads if name in trained and name != GENERATED]:
+        said.append(
             f"Figure 3, as in the paper: the windows of {', '.join(own)} are those of the logs that these orders were "
             "learned from, so they are not held out."
         )
-    for name in dict.fromkeys(name for name, _ in untested):
-        modes = [mode for mode in MODES if (name, mode) in untested]
+    for name in found.workloads:
+        modes = [mode for mode in MODES if not all(found.by(method).waits(name, mode) for method in METHODS)]
         where = "" if len(modes) == len(MODES) else f" ({', '.join(modes)})"
-        found.append(f"Hardly any job waits on {name}{where}: there, nothing is claimed about orders.")
-    return found
-
-
-def _trained(results: Results) -> list[str]:
-    table = results.table
-    return [] if table.empty else [str(name) for name in table["train"].dropna().unique()]
-
-
-def inflation(results: Results) -> pd.DataFrame:
-    """Return the largest inflation factor of each form over draws of pairs: one row per training set and form."""
-    rows = part_of(results, DRAW)
-    if rows.empty:
-        return pd.DataFrame()
-    grouped = rows.groupby(["train", "form"], sort=False)["vif_paper"]
-    shown = grouped.agg(["count", "min", "median", "max"]).reset_index()
-    largest: Mapping[tuple[str, str], float] = {
-        (training, form): max(term.vif or 0.0 for term in terms.values())
-        for training, of in COEFFICIENTS.items()
-        for form, terms in of.items()
-    }
-    keys = [(set_of(str(train)) or "", form) for train, form in zip(shown["train"], shown["form"], strict=True)]
-    shown = shown.rename(columns={"train": "learned from", "count": "draws"})
-    shown["printed"] = [largest.get(key, np.nan) for key in keys]
-    return shown.assign(**{"learned from": shown["learned from"].map(lambda name: log_name(str(name)))})
+        if modes:
+            said.append(f"Hardly any job waits on {log_name(name)}{where}: there, nothing is claimed about orders.")
+    return said

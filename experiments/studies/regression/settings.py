@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 import pandas as pd
 
@@ -37,7 +37,54 @@ PLAIN: Final = ("FCFS", "SPT", "SAF", "WFP3", "UNICEF", "F1", "F2", "F3", "F4")
 ORDERS: Final = (*PLAIN, *FORMS)
 MEASURE: Final = "mean_bounded_slowdown"
 PRINTED: Final = "printed"
+WAITS: Final = 1.1
+"""Where the median slowdown under FCFS is below this, hardly any job waits, and orders do not differ."""
 _SCORE_FILES: Final = (".csv", ".csv.gz")
+
+
+class Method(NamedTuple):
+    """By which forms, and how many waiting jobs, claims are checked.
+
+    Parameters
+    ----------
+    name
+        How it is called.
+    scores
+        The scores that the forms were learned from; None: as they are printed.
+    depth
+        How many waiting jobs are considered; None: all of them.
+    ours
+        Whether it is no method of the paper's text.
+    as_published
+        The settings by which alone it is a method of the paper's text.
+    """
+
+    name: str
+    scores: str | None
+    depth: int | None
+    ours: bool
+    as_published: Mapping[str, object]
+
+
+_LEARNING: Final = {"tau_s": 10.0, "initial_state": "started", "trials": 256_000}
+_PRINTED: Final = {"tau_s": 10.0, "window_days": 15.0, "warm_jobs": 16}
+_AGAIN: Final = _PRINTED | _LEARNING
+METHODS: Final = (
+    Method("forms as printed", None, None, ours=False, as_published=_PRINTED),
+    Method("learned again, as published", "swap-any", None, ours=False, as_published=_AGAIN),
+    Method("forms as printed, 32 waiting jobs as in the program", None, 32, ours=True, as_published=_PRINTED),
+    Method("learned again, 32 waiting jobs as in the program", "swap-any", 32, ours=True, as_published=_AGAIN),
+    Method("corrected method", "uniform", None, ours=True, as_published=_AGAIN),
+    Method("corrected method, 32 waiting jobs", "uniform", 32, ours=True, as_published=_AGAIN),
+)
+"""The text sorts all jobs of the queue, so that is what it claims things of; the program looks at 32 of them."""
+DRAWN: Final = Method("", None, None, ours=False, as_published={})
+"""What is said of pairs that were drawn, whatever their jobs are scored by."""
+WAYS: Final = (
+    Method("published scores", "swap-any", None, ours=False, as_published=_LEARNING),
+    Method("corrected scores", "uniform", None, ours=True, as_published=_LEARNING),
+)
+"""How forms are learned: what is said of the fits themselves does not depend on the queue."""
 
 
 def is_learned(order: str) -> bool:

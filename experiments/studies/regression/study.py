@@ -19,8 +19,7 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
 from experiments.inputs import WorkloadFile, named_priority
-from experiments.studies.regression import results as shown
-from experiments.studies.regression.claims import Judged, judged
+from experiments.studies.regression.claims import OverAll, claim_tables, fit_claims, over_workloads
 from experiments.studies.regression.learning import (
     converging,
     count_of_pairs,
@@ -31,6 +30,7 @@ from experiments.studies.regression.learning import (
     scored,
 )
 from experiments.studies.regression.paper import ELEMENTS, PAPER
+from experiments.studies.regression.results import RegressionResults, findings, make_tables
 from experiments.studies.regression.settings import (
     CONVERGENCE,
     DEPTHS,
@@ -237,22 +237,12 @@ class Regression(Study):
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return the paper's tables with what it prints, and the medians and spreads over the windows."""
-        found = self._judged(results)
-        tables = {
-            **shown.of_the_paper(results),
-            "numbers in the text": shown.numbers(results),
-            "largest VIF over draws of pairs": shown.inflation(results),
-            "coefficients": shown.coefficients(results),
-            "figures 3 to 5, median AVGbsld over the windows": shown.over_windows(results, "median"),
-            "figures 3 to 5, interquartile range of AVGbsld over the windows": shown.over_windows(results, "iqr"),
-            "which claims survive": shown.survival(found.over_all),
-            "claims by workload": shown.by_workload(found.by_workload),
-        }
+        tables = make_tables(RegressionResults(results)) | claim_tables(self._over_workloads(results))
         return {name: table for name, table in tables.items() if not table.empty}
 
     def findings(self, results: Results) -> Sequence[str]:
         """Say which logs are missing, which windows are not held out, and on which logs hardly any job waits."""
-        return shown.findings(results, self._judged(results).untested)
+        return findings(RegressionResults(results))
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return figures 1 to 5 of the paper."""
@@ -262,15 +252,15 @@ class Regression(Study):
 
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return the claims of the paper and ours, method by method."""
-        return self._judged(results).claims
+        return [*fit_claims(results), *(each.claim for each in self._over_workloads(results))]
 
-    def _judged(self, results: Results) -> Judged:
-        """Return the claims of results, found once: they take thousands of resamples for each window."""
+    def _over_workloads(self, results: Results) -> Sequence[OverAll]:
+        """Return the claims on windows, made once: they take thousands of resamples for each window."""
         if self._last is None or self._last[0] is not results:
-            self._last = (results, judged(results))
+            self._last = (results, list(over_workloads(results)))
         return self._last[1]
 
-    _last: tuple[Results, Judged] | None = None
+    _last: tuple[Results, Sequence[OverAll]] | None = None
 
 
 def _fit_name(train: str, scores: str, form: str) -> str:

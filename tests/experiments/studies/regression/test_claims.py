@@ -9,15 +9,14 @@ import pandas as pd
 import pytest
 
 from experiments.campaigns import Claim
+from experiments.campaigns.judging import claim_on
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, compared
-from experiments.studies.regression.claims import judged
-from experiments.studies.regression.fit_claims import fit_claims
-from experiments.studies.regression.measures import Windows, rank_of_last, share, spread_rank_of_last
-from experiments.studies.regression.methods import METHODS, PRINTED, is_ours
+from experiments.studies.regression.claims import FITTED, INFLATED, ON_WORKLOADS, fit_claims, least_of, over_workloads
+from experiments.studies.regression.measures import rank_of_last, spread_rank_of_last
 from experiments.studies.regression.paper import FILE_OF, LOGS, SETS
-from experiments.studies.regression.sentences import least_of, sentences
-from experiments.studies.regression.settings import FIT, ONLINE
+from experiments.studies.regression.results import RegressionResults
+from experiments.studies.regression.settings import FIT, METHODS, ONLINE, Method
 from experiments.studies.regression.study import Regression
 from simmodels.policies.polynomial import FORMS
 
@@ -116,9 +115,7 @@ def test_nothing_is_claimed_where_no_job_waits() -> None:
     table = made({"estimates": dict.fromkeys(ACTUAL, 1.0)})
     table["mean_bounded_slowdown"] = 1.0
     results = Results(table=table, factors={"workload": ("generated",)}, parameters={"pairs": 1})
-    found = judged(results)
-    assert found.untested == (("generated", "estimates"),)
-    assert not found.by_workload
+    assert not any(each.parts for each in over_workloads(results))
     assert "Hardly any job waits on generated (estimates)" in Regression().findings(results)[-1]
 
 
@@ -143,12 +140,16 @@ def test_the_text_sorts_the_whole_queue_and_the_depth_of_the_program_is_ours() -
 
 def test_other_settings_than_the_papers_are_ours() -> None:
     results = Results(table=pd.DataFrame(), factors={}, parameters={"tau_s": 10.0, "trials": 32_768})
-    again = METHODS[1]
-    assert not is_ours(PRINTED, results), "printed forms have no trials"
-    assert is_ours(again, results)
-    assert not is_ours(again, replace(results, parameters={"trials": 256_000, "initial_state": "started"}))
+    printed, again = METHODS[:2]
+
+    def ours(method: Method, **parameters: object) -> bool:
+        return RegressionResults(replace(results, parameters=parameters or results.parameters)).by(method).ours
+
+    assert not ours(printed), "printed forms have no trials"
+    assert ours(again)
+    assert not ours(again, trials=256_000, initial_state="started")
     for name, value in (("tau_s", 1.0), ("window_days", 7.0), ("warm_jobs", 0)):
-        assert is_ours(PRINTED, replace(results, parameters={name: value}))
+        assert ours(printed, **{name: value})
 
 
 def test_what_is_generated_is_no_trace_of_a_real_machine() -> None:
@@ -180,12 +181,19 @@ def test_windows_in_which_nobody_waits_say_nothing_of_an_order() -> None:
     table = made({"backfilling": ACTUAL}, windows=24)
     quiet = table["replication"] < 12
     table["mean_bounded_slowdown"] = table["mean_bounded_slowdown"].mask(quiet, 1.0)
-    effect = share("backfilling", "F2")(Windows.of(table, "generated", None, None, 0), 0.95)
+    effect = share_of_f2(table)
     assert effect is not None
     assert (effect.estimate, effect.high, effect.replications) == (1.0, 1.0, 12)
     assert effect.low == pytest.approx(0.025 ** (1 / 12)), "Clopper and Pearson"
     table["mean_bounded_slowdown"] = 1.0
-    assert share("backfilling", "F2")(Windows.of(table, "generated", None, None, 0), 0.95) is None
+    assert share_of_f2(table) is None
+
+
+def share_of_f2(table: pd.DataFrame) -> Effect | None:
+    """Return the share of generated windows in which F2 does well, by forms as printed."""
+    (said,) = [said for said in ON_WORKLOADS if said.text.startswith("F2 does well") and said.ours]
+    found = RegressionResults(Results(table=table, factors={"workload": ("generated",)}))
+    return claim_on(found.by(METHODS[0]), said, ("generated",)).effect
 
 
 def test_how_far_apart_errors_are_is_bounded_by_all_of_them() -> None:
@@ -201,9 +209,9 @@ def test_how_far_apart_errors_are_is_bounded_by_all_of_them() -> None:
 
 
 def test_every_sentence_is_the_papers_or_marked_and_bounded() -> None:
-    found = list(sentences())
+    found = (*INFLATED, *FITTED, *ON_WORKLOADS)
     assert len({sentence.text for sentence in found}) == len(found)
-    assert all(sentence.bounds and sentence.source.startswith("section ") for sentence in found)
+    assert all(sentence.compared.bounds and sentence.source.startswith("section ") for sentence in found)
     assert compared(Effect.exact(1.0), {"at_least": -1.0, "at_most": 1.0})[0]
     assert not compared(Effect.exact(0.0), {"more_than": 0.0})[0]
     assert [least_of("all", 4), least_of("nearly all", 5), least_of("most", 4)] == [

@@ -13,14 +13,14 @@ from experiments.campaigns.plan import Plan
 from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
-from experiments.studies.regression.measures import Windows
-from experiments.studies.regression.methods import METHODS
 from experiments.studies.regression.paper import BLUE, COEFFICIENTS, CTC, MAE, SYNTHETIC, set_of
+from experiments.studies.regression.results import RegressionResults
 from experiments.studies.regression.settings import (
     CONVERGENCE,
     DRAW,
     FIT,
     GIVEN,
+    METHODS,
     ONLINE,
     PLAIN,
     all_training_sets,
@@ -262,13 +262,12 @@ def test_the_corrected_method_is_ours(results: Results) -> None:
 
 
 def test_the_windows_of_a_method_are_of_its_scores_depth_and_training_set(results: Results) -> None:
-    windows = Windows.of(results.table, "generated", "swap-any", 32, 0)
-    found = windows.taken("estimates", "generated", ("QDR", "FCFS"))
+    found = RegressionResults(results).by(METHODS[3])
     rows = results.where(part=ONLINE, mode="estimates", queue_depth=32, scores="swap-any", order="QDR")
-    assert found is not None
-    assert found["QDR"].tolist() == rows.sort_values("replication")["mean_bounded_slowdown"].tolist()
-    assert windows.taken("estimates", "generated", ("QUA",)) is None
-    assert not windows.own
+    ours = found.value("mean_bounded_slowdown", "QDR", "generated", mode="estimates")
+    assert ours.tolist() == rows.sort_values("replication")["mean_bounded_slowdown"].tolist()
+    assert found.value("mean_bounded_slowdown", "QUA", "generated", mode="estimates").empty
+    assert found.levels("train", "generated") == ("generated",)
 
 
 def test_labels_distinguish_printed_coefficients_from_learned_ones() -> None:
