@@ -77,7 +77,7 @@ class Element:
     number: str
     shows: str
     file: str
-    why: str
+    why: str = ""
     needs: str = ""
     said_in: str = ""
 

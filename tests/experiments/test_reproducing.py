@@ -140,4 +140,4 @@ def test_each_study_names_its_paper_and_each_figure_and_table_of_it(name: str) -
     numbers = [element.number for element in study.elements]
     assert numbers
     assert len(set(numbers)) == len(numbers), "each once"
-    assert all(element.why and element.shows and "/" in element.file for element in study.elements)
+    assert all(element.shows and "/" in element.file for element in study.elements)
