@@ -2,7 +2,7 @@
 
 There are two versions of the text. One learns from a generated workload only, and runs fifty experiments in figure 3
 (HAL hal-03979237v2). The other also learns from two logs. Numbers of sections, figures and tables are those of the
-second, which has all that the first has; its tables 3 and 6 are tables 3 and 2 of the first.
+second, which has all that the first has; `IN_HAL` says what has another number in the first.
 
 References
 ----------
@@ -10,6 +10,7 @@ See `PAPER`.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -192,59 +193,53 @@ def name_of(workload: object) -> str:
 _THREE: Final = f"--workload generated,{LOGS[CTC]},{LOGS[BLUE]}"
 _LOGS: Final = f"--workload generated,{','.join(LOGS.values())}"
 
-ELEMENTS: Final = (
+IN_HAL: Final[Mapping[str, str]] = {
+    "table 2": "section 5.1, of the generated set only",
+    "table 4": "not there",
+    "table 5": "not there",
+    "table 6": "table 2",
+}
+"""Where figures and tables with another number are in the HAL version; its sections 5.1 and 5.2 are our 5.2 and 5.3."""
+_ELEMENTS: Final = (
     Element(
         number="fig. 1",
         shows="how much scores vary, and how long they take, against the number of trials",
         file="figures/figure-1-*.svg",
-        why="the variation falls as one over the root of the trials. The time is no measurement of each run, but "
-        "counted work at a constant rate that was measured once: 256,000 trials take 28 ms",
     ),
     Element(
         number="fig. 2",
         shows="which jobs the four forms let go first, by runtime and cores",
         file="figures/figure-2-*.svg",
         needs=_THREE,
-        why="LIN falls along a diagonal, the others have regions of their own; which regions depends on the pairs "
-        "drawn. Those learned from logs need the logs. Shown are ranks, where the paper has normalised scores",
     ),
     Element(
         number="fig. 3",
         shows="AVGbsld with actual runtimes, on the workloads that were learned from",
         file="figures/figure-3-*.svg",
         needs=_THREE,
-        why="as printed, LIN is near SAF, the others are worse than LIN on all three workloads, and QUA is at FCFS; "
-        "CUB is up to three times better than FCFS, and QDR 3.3 times on CTC-SP2 (with 32 waiting jobs considered, as "
-        "in the program). LIN learned from other pairs may be far from SAF",
     ),
     Element(
         number="fig. 4",
         shows="AVGbsld with estimates, on all logs",
         file="figures/figure-4-*.svg",
         needs=_LOGS,
-        why="SAF, F2 and LIN have the three lowest medians; F2 is far ahead of LIN where estimates are generated, and "
-        "on CTC-SP2. HPC2N and Mustang are not at hand",
     ),
     Element(
         number="fig. 5",
         shows="AVGbsld with estimates and EASY backfilling, on all logs",
         file="figures/figure-5-*.svg",
         needs=_LOGS,
-        why="backfilling helps FCFS and does not pass SAF, F2 and LIN, which are close to each "
-        "other on logs; jobs that are expected to end at the same instant are treated otherwise than in the program",
     ),
     Element(
         number="table 1",
         shows="the terms of the four forms",
         file="tables/table-1-*.csv",
-        why="the same terms",
     ),
     Element(
         number="table 2",
         shows="mean absolute error of each form on each training set",
         file="tables/table-2-*.csv",
         needs=_THREE,
-        why="of the same size; it depends on the pairs drawn. The printed ones of QUA come of powers that overflow",
     ),
     *(
         Element(
@@ -252,8 +247,6 @@ ELEMENTS: Final = (
             shows=f"coefficients and variance inflation factors, learned from {where}",
             file=f"tables/{table.replace(' ', '-')}-*.csv",
             needs="" if where == SYNTHETIC else _THREE,
-            why="LIN's signs and the sizes of the factors are alike; coefficients of the other forms depend on the "
-            "pairs drawn, their signs too",
         )
         for where, table in TABLE_OF.items()
     ),
@@ -261,7 +254,9 @@ ELEMENTS: Final = (
         number="table 6",
         shows="the orders that are compared",
         file="tables/table-6-*.csv",
-        why="the formulas that are run; F2 is that of its own paper, (sqrt p) q, of which the HAL version prints "
-        "sqrt(p q); r is at least 1 s in the logarithm",
     ),
+)
+ELEMENTS: Final = tuple(
+    replace(each, shows=f"{each.shows} (HAL version: {IN_HAL[each.number]})") if each.number in IN_HAL else each
+    for each in _ELEMENTS
 )

@@ -214,6 +214,14 @@ def test_every_element_of_the_paper_has_its_file(files: dict[str, str], tmp_path
     assert "CTC-SP2-stand-in, SDSC-BLUE-stand-in" in held_out
 
 
+def test_who_cites_the_hal_version_finds_its_numbers() -> None:
+    shows = {element.number: element.shows for element in Regression.elements}
+    assert shows["table 6"].endswith("(HAL version: table 2)")
+    assert {number for number, text in shows.items() if "HAL" not in text} == {
+        *(f"fig. {number}" for number in range(1, 6)), "table 1", "table 3",
+    }  # fmt: skip
+
+
 def test_both_engines_give_the_same_rows(files: dict[str, str], tmp_path: Path) -> None:
     chosen = {**SMALL, "workload": ["generated", files["CTC-SP2-stand-in"]], "scores": [None, "uniform"],
               "part": [FIT, ONLINE], "order": ["FCFS", "WFP3", "F2", "LIN"], "jobs": 400}  # fmt: skip
