@@ -121,7 +121,7 @@ class StudyResults(ABC):
         return said.measure
 
     def average(self, values: Floats, members: int) -> Effect:
-        """Return what is judged of the values of replications: their mean, as one of so many members."""
+        """Return what is judged of the values of replications: their mean, as one of n members."""
         return mean_among(values, members, seed=self.results.seed)
 
     def there(self, alternatives: Sequence[str], subject: str) -> Sequence[str]:  # noqa: ARG002  those who leave some out

@@ -81,7 +81,7 @@ class RegressionResults(StudyResults):
     among = 1
 
     def by(self, method: Method, among: int = 1) -> "RegressionResults":
-        """Return the same by a method, with intervals that hold together with those of so many workloads."""
+        """Return the same by a method, with intervals that hold together with those of n workloads."""
         found = copy(self)
         found.method, found.among = method, among
         return found
@@ -98,7 +98,7 @@ class RegressionResults(StudyResults):
         return [str(name) for name in self.results.factors["workload"] if name is not None]
 
     def confidence(self, members: int) -> float:
-        """Return the confidence of the intervals of so many members on each workload."""
+        """Return the confidence of the intervals of n members on each workload."""
         return 1.0 - 0.05 / (members * self.among)
 
     def average(self, values: Floats, members: int) -> Effect:
