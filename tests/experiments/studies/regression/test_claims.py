@@ -16,7 +16,7 @@ from experiments.studies.regression.claims import FITTED, INFLATED, ON_WORKLOADS
 from experiments.studies.regression.measures import rank_of_last, spread_rank_of_last
 from experiments.studies.regression.paper import FILE_OF, LOGS, SETS
 from experiments.studies.regression.results import RegressionResults
-from experiments.studies.regression.settings import FIT, METHODS, ONLINE, Method
+from experiments.studies.regression.settings import DRAW, FIT, METHODS, ONLINE, Method
 from experiments.studies.regression.study import Regression
 from simmodels.policies.polynomial import FORMS
 
@@ -237,3 +237,13 @@ def test_a_workload_beside_the_papers_is_ours() -> None:
     (claim,) = [c for c in found if c.text.startswith("QUA is worse than LIN") and c.verdict == "holds"]
     assert claim.ours
     assert "beside the paper's" in claim.text
+
+
+def test_a_draw_without_a_factor_is_left_out() -> None:
+    rows = [{"part": DRAW, "train": "generated", "replication": number, "form": "LIN",
+             "vif_paper": np.nan if number == 5 else 2.0}
+            for number in range(12)]  # fmt: skip
+    claims = fit_claims(Results(table=pd.DataFrame(rows), factors={}))
+    (claim,) = [claim for claim in claims if "factor of LIN is below 5" in claim.text]
+    assert claim.effect is not None
+    assert (claim.verdict, claim.effect.replications) == ("holds", 11)
