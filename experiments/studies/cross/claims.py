@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from experiments.campaigns.claims import Claim
-from experiments.campaigns.judging import claims_of
+from experiments.campaigns.judging import judge
 from experiments.campaigns.sentences import Compared, Sentence
 from experiments.studies.cross.measures import SLOWDOWN
 from experiments.studies.cross.results import CrossResults
@@ -75,7 +75,7 @@ def make_claims(found: CrossResults) -> Iterator[Claim]:
     """Hand out the claims for which the design has cells."""
     known = [said for said in RANKING if set(said.compared.alternatives) <= set(found.fixed)]
     for capacity in found.changing:
-        yield from claims_of(found, known, capacity)
+        yield from judge(found, known, capacity)
     for rows in (RISK, ROUTING):
         for workload in found.factor("workload"):
-            yield from claims_of(found, rows, workload)
+            yield from judge(found, rows, workload)

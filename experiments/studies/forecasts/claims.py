@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from experiments.campaigns.claims import Claim
-from experiments.campaigns.judging import claims_of
+from experiments.campaigns.judging import judge
 from experiments.campaigns.sentences import Compared, Sentence
 from experiments.studies.forecasts.results import ForecastResults
 
@@ -29,4 +29,4 @@ EXPECTED: Final = (
 def make_claims(found: ForecastResults) -> Iterator[Claim]:
     """Hand out the claims, log by log."""
     for path in found.subjects:
-        yield from claims_of(found, EXPECTED, path)
+        yield from judge(found, EXPECTED, path)

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.claims import Claim, Scope, in_scope
-from experiments.campaigns.judging import claim_on, claims_of
+from experiments.campaigns.judging import claim_on, judge
 from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Compared, Sentence
 from experiments.campaigns.statistics import Effect, compared
@@ -350,9 +350,9 @@ class OverAll(NamedTuple):
 def fit_claims(results: Results) -> Iterator[Claim]:
     """Hand out the claims about fits: on draws of pairs, and by each way of scoring."""
     found = RegressionResults(results)
-    yield from claims_of(found, INFLATED)
+    yield from judge(found, INFLATED)
     for way in WAYS:
-        yield from claims_of(found.by(way), FITTED)
+        yield from judge(found.by(way), FITTED)
 
 
 def over_workloads(results: Results) -> Iterator[OverAll]:
