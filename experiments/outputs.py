@@ -172,6 +172,11 @@ class Outputs:
             )
 
     @property
+    def drawn_job(self) -> int:
+        """Return the number of the workflow that is drawn as a graph."""
+        return 0 if self.graph_job is None else self.graph_job
+
+    @property
     def paths(self) -> tuple[Path, ...]:
         """Return the files."""
         return tuple(path for each in fields(self) if isinstance(path := getattr(self, each.name), Path))
@@ -198,7 +203,7 @@ class Outputs:
             (self.batsim_out, batsim_writer),
             (self.gantt, lambda path: figure_writer(path, self._drawing("gantt"))),
             (self.figure, lambda path: figure_writer(path, self._drawing("utilisation_and_queue"))),
-            (self.graph, lambda path: figure_writer(path, _graph(self.graph_job or 0, data))),
+            (self.graph, lambda path: figure_writer(path, _graph(self.drawn_job, data))),
             (self.view, view_writer),
             (self.trace, lambda path: trace_writer(path, self.power)),
         )

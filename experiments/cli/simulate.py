@@ -135,9 +135,9 @@ def _check(scenario: Scenario, setup: Setup, policies: Sequence[Policy], wanted:
     """Refuse what does not go together with what was read."""
     setup.check(scenario, policies)
     numbers = [workflow.job_id for workflow in scenario.workload.workflows]
-    if wanted.graph is not None and wanted.graph_job not in numbers:
+    if wanted.graph is not None and wanted.drawn_job not in numbers:
         raise RequestError(
-            must_be("--graph-job", f"a workflow from {min(numbers)} to {max(numbers)}", wanted.graph_job)
+            must_be("--graph-job", f"a workflow from {min(numbers)} to {max(numbers)}", wanted.drawn_job)
         )
     panels = len(policies) * (1 if scenario.on is None else len(scenario.on))
     if wanted.gantt is not None:

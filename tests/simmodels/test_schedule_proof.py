@@ -205,4 +205,4 @@ def test_published_schedules_are_legal_and_fill_the_machine(shared: Path, log: s
     assert schedule.metrics()["mean_wait_s"] == rows["wait"].mean()
     assert schedule.cores_used()["cores_used"].max() == cores
     with pytest.raises(IllegalScheduleError, match=r"capacity|width"):
-        replace(schedule, cores=cores - 1).validate()
+        replace(schedule, cores=cores - 1, clusters=()).validate()

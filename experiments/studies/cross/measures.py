@@ -1,20 +1,10 @@
 """Measures that no column of the cross study has: how far rankings agree, and what knowing the risk changes."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-from experiments.campaigns.judging import Evidence, OwnMeasure
-from experiments.campaigns.sentences import Sentence
-from experiments.campaigns.statistics import bootstrap_rows
-from experiments.studies.cross.settings import TARGETED
-
-if TYPE_CHECKING:
-    from experiments.studies.cross.results import CrossResults
 
 SLOWDOWN: Final = "mean_bounded_slowdown"
 Rows: TypeAlias = NDArray[np.float64]
@@ -72,54 +62,3 @@ def risk_over_order(rows: Rows, orders: int, capacities: int) -> Rows:
     risk = (means[..., 0, :] - means[..., 1, :]).mean(axis=-1)
     ratio: Rows = risk / np.maximum(np.ptp(means[..., 2, :], axis=-1), 1e-12)
     return ratio
-
-
-def _of_rankings(found: "CrossResults", capacity: str, statistic: Callable[[Rows, int, int], Rows]) -> Evidence | None:
-    """Return a statistic of the rankings on steady machines and at a capacity, of all pairs that were run."""
-    pairs = found.ranked(capacity)
-    rows = found.rows(SLOWDOWN, found.rankings(capacity, pairs))
-    if rows is None:
-        return None
-    count, of = len(pairs), len(found.fixed)
-    effect = bootstrap_rows(rows, lambda some: statistic(some, count, of), seed=found.results.seed)
-    return Evidence(effect, member="pairs of workload and decider", members=count)
-
-
-def _kept(found: "CrossResults", said: Sentence, on: Sequence[str]) -> Evidence | None:  # noqa: ARG001  as all are
-    """Return Kendall's tau of the rankings of the fixed orders."""
-    return _of_rankings(found, on[0], tau)
-
-
-def _moved(found: "CrossResults", said: Sentence, on: Sequence[str]) -> Evidence | None:
-    """Return how far the rank of an order rises."""
-    place = found.fixed.index(str(said.compared.of))
-    return _of_rankings(found, on[0], partial(rank_change, place=place))
-
-
-def _risk(found: "CrossResults", said: Sentence, on: Sequence[str], *, column: str) -> Evidence | None:
-    """Return what knowing the risk changes in a column, over what the order does under the decider that has orders."""
-    knows, without = said.compared.alternatives
-    orders, capacities = found.fixed, found.changing
-    # Where an order means nothing for a decider, both stand under first come, first served.
-    stand = ["FCFS"] * len(orders) if knows == TARGETED else orders
-    judged = without if knows == TARGETED else knows
-    keys = [
-        (on[0], capacity, decider, order)
-        for decider, under in ((without, stand), (knows, stand), (judged, orders))
-        for capacity in capacities
-        for order in under
-    ]
-    rows = found.rows(column, keys, log=column == SLOWDOWN) if len(orders) > 1 else None
-    if rows is None:
-        return None
-    sizes = len(orders), len(capacities)
-    return Evidence(bootstrap_rows(rows, lambda some: risk_over_order(some, *sizes), seed=found.results.seed))
-
-
-MEASURES: Final[dict[str, OwnMeasure]] = {
-    "rankings": _kept,
-    "rank": _moved,
-    "risk in slowdown": partial(_risk, column=SLOWDOWN),
-    "risk in lost work": partial(_risk, column="lost"),
-}
-"""The measures by the names that rows have for them."""

@@ -1,8 +1,9 @@
 """What is asked of the results of the cross study: values by window, tables, and what to know of them."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, partial
 from itertools import product
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -11,8 +12,8 @@ import pandas as pd
 from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.judging import Evidence, StudyResults, Values, exponential
 from experiments.campaigns.sentences import Compared, Point, Sentence
-from experiments.campaigns.statistics import Effect, bootstrap
-from experiments.studies.cross.measures import MEASURES, SLOWDOWN, Rows, ranks, tau
+from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows
+from experiments.studies.cross.measures import SLOWDOWN, Rows, rank_change, ranks, risk_over_order, tau
 from experiments.studies.cross.settings import (
     AWARE,
     DECIDERS,
@@ -24,6 +25,7 @@ from experiments.studies.cross.settings import (
     ROUTERS,
     SERIES,
     STEADY,
+    TARGETED,
     UNAWARE,
     period_of,
 )
@@ -41,7 +43,6 @@ class CrossResults(StudyResults):
     """The results of the study, as they are asked for: a subject is a workload, or a capacity that changes."""
 
     order = (*FIXED, *DECIDERS, *ROUTED)
-    measures = MEASURES
     decide = "--scale paper, or more windows (--set replications=N)"
     replications = "windows"
 
@@ -147,6 +148,55 @@ class CrossResults(StudyResults):
     def shown(self, found: Evidence) -> tuple[str, str]:
         """Return of how many pairs what is measured is the mean."""
         return f", mean of {found.members} {found.member}" if found.members > 1 else "", ""
+
+    # -- measures that no column has ------------------------------------------------------------------
+
+    def _of_rankings(self, capacity: str, statistic: Callable[[Rows, int, int], Rows]) -> Evidence | None:
+        """Return a statistic of the rankings on steady machines and at a capacity, of all pairs that were run."""
+        pairs = self.ranked(capacity)
+        rows = self.rows(SLOWDOWN, self.rankings(capacity, pairs))
+        if rows is None:
+            return None
+        count, of = len(pairs), len(self.fixed)
+        effect = bootstrap_rows(rows, lambda some: statistic(some, count, of), seed=self.results.seed)
+        return Evidence(effect, member="pairs of workload and decider", members=count)
+
+    def _kept(self, said: Sentence, on: Sequence[str]) -> Evidence | None:  # noqa: ARG002  of all of them
+        """Return Kendall's tau of the rankings of the fixed orders."""
+        return self._of_rankings(on[0], tau)
+
+    def _moved(self, said: Sentence, on: Sequence[str]) -> Evidence | None:
+        """Return how far the rank of an order rises."""
+        place = self.fixed.index(str(said.compared.of))
+        return self._of_rankings(on[0], partial(rank_change, place=place))
+
+    def _risk(self, said: Sentence, on: Sequence[str], *, column: str) -> Evidence | None:
+        """Return what knowing the risk changes in a column, over what the order does where there is one."""
+        knows, without = said.compared.alternatives
+        orders, capacities = self.fixed, self.changing
+        # Where an order means nothing for a decider, both stand under first come, first served.
+        stand = ["FCFS"] * len(orders) if knows == TARGETED else orders
+        judged = without if knows == TARGETED else knows
+        keys = [
+            (on[0], capacity, decider, order)
+            for decider, under in ((without, stand), (knows, stand), (judged, orders))
+            for capacity in capacities
+            for order in under
+        ]
+        rows = self.rows(column, keys, log=column == SLOWDOWN) if len(orders) > 1 else None
+        if rows is None:
+            return None
+        sizes = len(orders), len(capacities)
+        return Evidence(bootstrap_rows(rows, lambda some: risk_over_order(some, *sizes), seed=self.results.seed))
+
+    measures = MappingProxyType(
+        {
+            "rankings": _kept,
+            "rank": _moved,
+            "risk in slowdown": partial(_risk, column=SLOWDOWN),
+            "risk in lost work": partial(_risk, column="lost"),
+        }
+    )
 
 
 def _in_words(capacity: str) -> str:

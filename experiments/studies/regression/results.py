@@ -7,7 +7,7 @@ See `experiments.studies.regression.paper`.
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -15,11 +15,12 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.cell import REPLICATION
-from experiments.campaigns.judging import StudyResults, Values
-from experiments.campaigns.sentences import Sentence
-from experiments.campaigns.statistics import Effect, bootstrap
+from experiments.campaigns.families import Measured, quotient_of_extremes
+from experiments.campaigns.judging import Evidence, StudyResults, Values, by_replication, family_of
+from experiments.campaigns.sentences import Sentence, names_of
+from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows, share
 from experiments.studies.naming import log_name
-from experiments.studies.regression.measures import INFLATION, MEASURES, TIMES, in_words
+from experiments.studies.regression.measures import INFLATION, TIMES, in_words, rank_of_last, spread_rank_of_last
 from experiments.studies.regression.paper import (
     BLUE,
     COEFFICIENTS,
@@ -58,6 +59,7 @@ from simmodels.policies.naming import as_order
 from simmodels.policies.polynomial import FORMS
 
 ANY: Final = "any form"
+_JOBS_OF_A_PAIR: Final = 32
 _NOTHING: Final = pd.Series(dtype=float, index=pd.Index([], name=REPLICATION))
 
 
@@ -76,7 +78,6 @@ class RegressionResults(StudyResults):
     subjects = SETS
     usual = (SYNTHETIC,)
     centre: Mapping[str, Any] = MappingProxyType({"mode": "backfilling", "train": GENERATED})
-    measures = MEASURES
     method = DRAWN
     among = 1
 
@@ -173,6 +174,87 @@ class RegressionResults(StudyResults):
         rows = self.part(FIT)
         chosen = rows if rows.empty else rows[(rows["scores"] == self.method.scores) & (rows["order"] == form)]
         return _of_first(chosen, training)
+
+    # -- measures that no column has ------------------------------------------------------------------
+
+    def _rank(
+        self, said: Sentence, on: Sequence[str], *, spread: bool = False, last: int = 1
+    ) -> dict[str, Measured] | None:
+        """Return the rank of an order's median, or of its interquartile range, among others or the seven; 1 is least.
+
+        Orders that are equal share their mean rank. `last` is 3 for the last third of the windows.
+        """
+        (workload,), (point,) = on, self.points(said.compared, on[0])
+        (order,) = names_of(said.compared.of)
+        orders = [*(name for name in said.compared.against or SEVEN if name != order), order]
+        rows = by_replication({name: self.value(MEASURE, name, workload, **point) for name in orders}).dropna()
+        rows = rows.iloc[len(rows) - len(rows) // last :]
+        if rows.empty:
+            return None
+        statistic = spread_rank_of_last if spread else rank_of_last
+
+        def measured(members: int) -> Effect:
+            confidence = self.confidence(members)
+            return bootstrap_rows(rows.to_numpy(), statistic, confidence=confidence, seed=self.results.seed)
+
+        return {workload: measured}
+
+    def _share(self, said: Sentence, on: Sequence[str], *, all_there: bool = False) -> dict[str, Measured] | None:
+        """Return the share of the windows in which an order is among the three lowest of seven.
+
+        Equal ones have their mean rank. Left out are windows in which hardly any job waits under FCFS. With `all_there`
+        the windows are all that there are, and no sample of others: they are counted.
+        """
+        (workload,), (order,) = on, names_of(said.compared.of)
+        rows = by_replication({name: self.value(MEASURE, name, workload) for name in SEVEN}).dropna()
+        rows = rows[rows["FCFS"] >= WAITS]
+        if rows.empty:
+            return None
+        among = rows.rank(axis="columns")[order].to_numpy() <= 3
+        if all_there:
+            return {workload: lambda _: Effect.exact(float(among.mean()), replications=len(among))}
+        return {workload: lambda members: share(among, confidence=self.confidence(members))}
+
+    def _inflation(self, said: Sentence, on: Sequence[str]) -> Evidence | None:
+        """Return the median over the draws of pairs, and from where to where single draws go."""
+        (values,) = family_of(self, said, on).values()
+        draws = values.dropna()
+        if draws.empty:
+            return None
+        return Evidence(self.average(np.asarray(draws), 1), f"10^{draws.min():.2f} to 10^{draws.max():.2f} in a draw")
+
+    def _coefficient(self, said: Sentence, on: Sequence[str]) -> Evidence | None:
+        """Return the coefficient of q in a form, with 1.96 standard errors on either side."""
+        fit = self.fit(on[0], str(said.compared.of))
+        row = fit if fit.empty else fit[fit["term"] == "q"].dropna(subset="error_by_pair")
+        if row.empty:
+            return None
+        theta, error = (float(row[name].iloc[0]) for name in ("theta", "error_by_pair"))
+        pairs = int(str(self.results.parameters["pairs"]))
+        return Evidence(Effect(theta, theta - 1.96 * error, theta + 1.96 * error, pairs))
+
+    def _apart(self, said: Sentence, on: Sequence[str], *, largest: int = 1) -> Evidence | None:
+        """Return log10 of the (second) largest mean absolute error over the smallest, with its interval."""
+        fits = [self.fit(training, form) for training in on for form in names_of(said.compared.of)]
+        if any(fit.empty or fit["mae_error"].isna().iloc[0] for fit in fits):
+            return None
+        errors, spread, rows = ([float(fit[name].iloc[0]) for fit in fits] for name in ("mae", "mae_error", "rows"))
+        pairs = int(min(rows)) // _JOBS_OF_A_PAIR
+        return Evidence(quotient_of_extremes(errors, spread, replications=pairs, largest=largest))
+
+    measures = MappingProxyType(
+        {
+            "median": _rank,
+            "interquartile range": partial(_rank, spread=True),
+            "median of the last third": partial(_rank, last=3),
+            "share of windows": _share,
+            "share of all windows": partial(_share, all_there=True),
+            INFLATION: _inflation,
+            "coefficient of q": _coefficient,
+            "errors apart": _apart,
+            "errors but one apart": partial(_apart, largest=2),
+        }
+    )
 
 
 def _of_first(rows: pd.DataFrame, training: str) -> pd.DataFrame:
