@@ -17,12 +17,6 @@ ENGINES: Final[Mapping[Engine, str]] = {
 
 
 def require_engine(engine: str, seed: object) -> None:
-    """Refuse an engine that does not exist, and a seed that is no whole number from 0 on.
-
-    Raises
-    ------
-    UnknownNameError, RequestError
-        It is one.
-    """
+    """Refuse an engine that does not exist, and a seed that is no whole number from 0 on."""
     require_known("engine", engine, get_args(Engine))
     as_seed(seed)

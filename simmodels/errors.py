@@ -57,11 +57,6 @@ def printable(text: str, *, keep: str = "") -> str:
         The text.
     keep
         Such characters that are left alone: line ends, where a text may have several lines.
-
-    Examples
-    --------
-    >>> print(printable("a \x1b[31mred\x07 log"))
-    a \x1b[31mred\x07 log
     """
     if text.isprintable():
         return text
@@ -80,11 +75,6 @@ def brief(value: object) -> str:
 
     A scalar of numpy looks like Python's. An object is named by its type, and its shape if it has one, if its ``repr``
     has several lines or an address.
-
-    Examples
-    --------
-    >>> brief("40h"), brief(0.5), brief(object()), brief([SimModelsError])
-    ("'40h'", '0.5', 'an object', '[the class SimModelsError]')
     """
     try:
         scalar = type(value).__module__ == "numpy" and not getattr(value, "shape", True)
@@ -94,7 +84,7 @@ def brief(value: object) -> str:
 
 
 def must_be(name: str, expected: str, given: object) -> str:
-    """Return the text of a value that is not what it must be, for any error that names one.
+    """Return the text of a value that is not what it must be: ``cores must be an integer from 1 to 2**53 (got 0)``.
 
     Parameters
     ----------
@@ -104,11 +94,6 @@ def must_be(name: str, expected: str, given: object) -> str:
         What it must be.
     given
         The value.
-
-    Examples
-    --------
-    >>> must_be("cores", "an integer from 1 to 2**53", 0)
-    'cores must be an integer from 1 to 2**53 (got 0)'
     """
     return f"{name} must be {expected} (got {brief(given)})"
 
@@ -212,11 +197,6 @@ def near_names(name: str, known: Iterable[str]) -> tuple[str, ...]:
     """Return the known names that look like a name: those with its letters in another order, else up to three.
 
     The nearest come first. Capitals count as small letters.
-
-    Examples
-    --------
-    >>> near_names("sfa", ("FCFS", "SAF", "SPF")), near_names("simpi", ("auto", "simpy"))
-    (('SAF',), ('simpy',))
     """
     small = {each: each.casefold() for each in known}
     letters = sorted(name.casefold())
@@ -227,7 +207,7 @@ def near_names(name: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def require_known(kind: str, name: object, known: Iterable[str]) -> None:
-    """Refuse a name that is not among those known; the error offers the near ones.
+    """Refuse a name that is not among those known, with the near ones (`UnknownNameError`), and what is no text.
 
     Parameters
     ----------
@@ -237,19 +217,6 @@ def require_known(kind: str, name: object, known: Iterable[str]) -> None:
         The name as given, a text or not.
     known
         All known names.
-
-    Raises
-    ------
-    UnknownNameError
-        The name is none of them.
-    RequestError
-        It is no text.
-
-    Examples
-    --------
-    >>> require_known("engine", "simpi", ("auto", "simpy", "compiled"))
-    Traceback (most recent call last):
-    simmodels.errors.UnknownNameError: unknown engine 'simpi'; did you mean simpy? known: auto, simpy, compiled
     """
     names = tuple(known)
     if not isinstance(name, str):

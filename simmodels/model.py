@@ -44,11 +44,6 @@ class Model:
         Of what is drawn.
     travel
         How the data of workflows travel before a router that has a name, as in `simmodels.Dependencies`.
-
-    Raises
-    ------
-    RequestError
-        The parts do not go together.
     """
 
     work: Workload
@@ -112,13 +107,7 @@ class Model:
         return float(end_s)
 
     def require_runnable(self) -> None:
-        """Refuse rigid jobs that can never run, or cannot be distinguished on machines; the entities check tasks.
-
-        Raises
-        ------
-        ImpossibleJobError, RequestError
-            Naming the first such job.
-        """
+        """Refuse rigid jobs that can never run, or cannot be distinguished on machines; the entities check tasks."""
         if self.router is not None or isinstance(self.options, AuctionOptions) or not self.work.is_rigid:
             return
         site = self.site

@@ -261,15 +261,7 @@ def policies_of(
 ) -> tuple[SchedulerOptions, RouterName | AuctionOptions | None]:
     """Return what schedules each cluster, or auctions them all; and what stands before several schedulers.
 
-    Parameters
-    ----------
-    heuristic, router, options
-        As in `simulate`.
-
-    Raises
-    ------
-    UnknownNameError, RequestError
-        An option is out of range, or some do not go together.
+    The arguments are those of `simulate`.
     """
     if router is not None:
         require_known("router", router, get_args(RouterName))

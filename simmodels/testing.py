@@ -102,18 +102,7 @@ def check(
 def assert_conforms(
     scheduler: Callable[[Case], Sequence[float]], cases: Iterable[Case] | None = None, *, tolerance_s: float = 0.0
 ) -> None:
-    """Fail unless a scheduler passes every case; for the tests of a scheduler.
-
-    Parameters
-    ----------
-    scheduler, cases, tolerance_s
-        As for `check`.
-
-    Raises
-    ------
-    AssertionError
-        A case failed, or there was none; the text is that of the report.
-    """
+    """Fail unless a scheduler passes every case (see `check`); for the tests of a scheduler."""
     report = check(scheduler, cases, tolerance_s=tolerance_s)
     if not report.conforms:
         raise AssertionError(str(report))

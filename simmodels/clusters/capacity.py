@@ -161,10 +161,7 @@ class Capacity(Guided):
     def of(cls, table: "Capacity | pd.DataFrame | Iterable[CapacityChange | tuple[float, int]]") -> Self:
         """Return the capacity of a table: a `Capacity`, a frame with its columns, changes, or pairs (time_s, machines).
 
-        Raises
-        ------
-        RequestError
-            A needed column is missing, or the capacity is not a table of changes.
+        It raises `RequestError` if that is no table of changes.
         """
         if isinstance(table, cls):
             return table
@@ -257,11 +254,6 @@ class Capacity(Guided):
             Changes at or after the first one's instant + `length_s` are left out, and it starts again there.
         until_s
             No change is made at or after this instant.
-
-        Raises
-        ------
-        RequestError
-            The length is not a finite number > 0, or the instant not finite.
         """
         length_s, until_s = as_seconds("length_s", length_s, above=0), as_seconds("until_s", until_s)
         first = self.time_s[0]
@@ -319,13 +311,7 @@ def can_move(machines: int, *, low: int, high: int, step: int, law: Law = "three
 
 
 def require_moves(machines: int, *, low: int, high: int, step: int, law: Law = "three_way") -> None:
-    """Refuse a bounded walk that can never move, though it has a step and a range; and as `next_machines` does.
-
-    Raises
-    ------
-    RequestError, UnknownNameError
-        It cannot; or a number is out of its range, or there is no such law.
-    """
+    """Refuse a bounded walk that can never move, though it has a step and a range; and as `next_machines` does."""
     next_machines(machines, 0.0, low=low, high=high, step=step, law=law)
     if low < high and step > 0 and not can_move(machines, low=low, high=high, step=step, law=law):
         what = f"a walk from {machines} machines in steps of {step} between {low} and {high} never moves"

@@ -46,26 +46,14 @@ class ClusterSpec(NamedTuple):
 
     @classmethod
     def of(cls, given: object) -> "ClusterSpec":
-        """Return the cluster of what stands for it: its fields in order, name and cores at least.
-
-        Raises
-        ------
-        RequestError
-            It has neither, or a number of cores that is none.
-        """
+        """Return the cluster of what stands for it, its fields in order, at least name and cores."""
         if isinstance(given, tuple | list) and 2 <= len(given) <= len(cls._fields) and isinstance(given[0], str):
             return cls(given[0], as_integer(f"cores of cluster {given[0]!r}", given[1], 1), *given[2:])
         raise RequestError(must_be("a cluster", "(name, cores) or (name, cores, kind)", given))
 
     @property
     def cores_per_machine(self) -> int:
-        """Return the cores of each machine.
-
-        Raises
-        ------
-        RequestError
-            They differ.
-        """
+        """Return the cores of each machine; raise `RequestError` if they differ."""
         if self.sizes:
             raise RequestError(f"the machines of cluster {self.name!r} have {set(self.sizes)} cores", "ask for `sizes`")
         return self.cores // self.machines

@@ -105,10 +105,7 @@ class Site:
     def of(cls, given: object) -> "Site":
         """Return the site of what stands for it: a number of cores, name, cores and kind of a pool, or a `ClusterSpec`.
 
-        Raises
-        ------
-        RequestError
-            It is none of these, or a number is out of range; or the machines of the `ClusterSpec` differ in size.
+        It raises `RequestError` if it is none of these, or the machines of the `ClusterSpec` differ.
         """
         if isinstance(given, Site):
             return given

@@ -266,13 +266,7 @@ class Auctioneer(Router):
         auction_events.change_rules(self._state, rules, float(self.env.now))
 
     def add_router(self, router: Hears) -> None:
-        """Take jobs from a router.
-
-        Raises
-        ------
-        RequestError
-            Its auctions end with the last submission.
-        """
+        """Take jobs from a router; raise `RequestError` if the auctions end with the last submission."""
         self._require_drain("jobs that a router sends into")
         super().add_router(router)
 
@@ -282,13 +276,7 @@ class Auctioneer(Router):
             raise RequestError(f"{jobs} an auction with end='submit'", "use end='drain'")
 
     def predict_start(self, job: Job) -> float:
-        """Return when a job would start, wherever that is earliest; see `Scheduler.predict_start`.
-
-        Raises
-        ------
-        RequestError
-            It stands in front of clusters, which predict nothing.
-        """
+        """Return when a job would start, wherever that is earliest; refuse clusters, which predict nothing."""
         self.require_predictions()
         return super().predict_start(job)
 

@@ -123,10 +123,7 @@ class Scheduler(Decider):
     def withdraw(self, job: Job) -> None:
         """Remove a waiting job, as if it had not been submitted; whoever asks says where it goes.
 
-        Raises
-        ------
-        RequestError
-            It does not wait here.
+        It raises `RequestError` if the job does not wait here.
         """
         for place, each in enumerate(self._submitted):
             if each is job:

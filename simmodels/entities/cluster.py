@@ -224,11 +224,6 @@ class Cluster:
         ----------
         checkpoints
             How jobs write checkpoints that start from now on; one that runs goes on as it began.
-
-        Raises
-        ------
-        RequestError
-            They are no `Checkpoints`.
         """
         self.checkpoints = as_checkpoints(checkpoints)
 
@@ -283,7 +278,7 @@ class Cluster:
         machines: Sequence[Machine] | None = None,
         submitted: Job | None = None,
     ) -> Attempt:
-        """Start a job now.
+        """Start a job now; raise `ImpossibleJobError` if fewer cores are free than it needs.
 
         Parameters
         ----------
@@ -300,11 +295,6 @@ class Cluster:
             A machine under notice has some if the job ends, by its estimate, before it goes.
         submitted
             The job as it was submitted, if `job` is another object.
-
-        Raises
-        ------
-        ImpossibleJobError
-            Fewer cores are free than it needs.
         """
         places = self._places_for(job, machines if machine is None else (machine,))
         attempt = Attempt(job, self, limit_s)
@@ -475,24 +465,12 @@ class Cluster:
 
 
 def as_checkpoints(given: Checkpoints | None) -> Checkpoints:
-    """Return how jobs write checkpoints; None: none periodically, and free ones on notice.
-
-    Raises
-    ------
-    RequestError
-        They are no `Checkpoints`.
-    """
+    """Return how jobs write checkpoints; None: none periodically, and free ones on notice. Refuse what is neither."""
     return Checkpoints() if given is None else as_instance("checkpoints", given, Checkpoints, also="None")
 
 
 def as_cluster(env: Environment, cluster: Cluster) -> Cluster:
-    """Return a cluster that an entity of an environment serves or changes.
-
-    Raises
-    ------
-    RequestError
-        It is no cluster, or belongs to another environment.
-    """
+    """Return a cluster that an entity serves or changes; raise `RequestError` if it is none of this environment."""
     if as_instance("cluster", cluster, Cluster).env is not as_instance("env", env, Environment):
         raise RequestError(f"cluster {cluster.name!r} belongs to another environment", "create both with the same env")
     return cluster

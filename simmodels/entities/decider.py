@@ -107,10 +107,7 @@ class Decider:
     def _own_transfers(self) -> None:
         """Own the transfers of the workflows that it is given now.
 
-        Raises
-        ------
-        RequestError
-            Another owner has other terms: a schedule has one set of terms for all transfers.
+        It refuses them if another owner has other terms: a schedule has one set of terms for all transfers.
         """
         if self.owns_transfers:
             return
@@ -156,22 +153,13 @@ class Decider:
         raise NotImplementedError
 
     def accept(self, workload: Workload) -> None:
-        """Refuse a workload with a job that can never run here, whatever is powered on.
-
-        Raises
-        ------
-        ImpossibleJobError
-            Naming the first such job, the value, the limit, and how many more there are.
-        """
+        """Refuse a workload with a job that can never run here, whatever is powered on (`ImpossibleJobError`)."""
         self.as_jobs(workload).require_runnable(self.widest)
 
     def submit(self, job: Job) -> None:
         """Take a job that is submitted now; it is decided upon at the end of this instant.
 
-        Raises
-        ------
-        ImpossibleJobError
-            The job can never run here.
+        It raises `ImpossibleJobError` if the job can never run here.
         """
         self._require(job)
         self.env.publish(Submitted, job, self)
@@ -218,10 +206,7 @@ class Decider:
     def reconfigure(self, **options: object) -> None:
         """Change options by name, from the next decision on; for a decision at this instant, call `wake` too.
 
-        Raises
-        ------
-        RequestError
-            No such option, or one that cannot be changed, or a value that is out of its range.
+        It raises `RequestError` if one does not exist, cannot be changed, or gets a value that is out of its range.
         """
         for name in options:
             raise RequestError(f"{name} of a {type(self).__name__} is to be changed", "it has no option to change")
@@ -233,13 +218,7 @@ class Decider:
     # -- whom it serves, and what ends there ----------------------------------------------------------
 
     def _serve(self, *clusters: Cluster) -> None:
-        """Take on clusters: whoever starts jobs there has to know of all that run.
-
-        Raises
-        ------
-        RequestError
-            One of them has a scheduler.
-        """
+        """Take on clusters: whoever starts jobs there has to know of all that run. Refuse one that has a scheduler."""
         for place, cluster in enumerate(clusters):
             other = self if cluster in clusters[:place] else cluster.served_by
             if other is not None:
@@ -249,13 +228,7 @@ class Decider:
             cluster.served_by = self
 
     def add_router(self, router: Hears) -> None:
-        """Take jobs from a router.
-
-        Raises
-        ------
-        RequestError
-            It takes none.
-        """
+        """Take jobs from a router; raise `RequestError` if it takes none."""
         self.add_listener(router)
 
     def add_listener(self, listener: Hears) -> None:
@@ -299,13 +272,7 @@ class Decider:
     # -- the process --------------------------------------------------------------------------------
 
     def wake(self, at_s: Duration) -> None:
-        """Let it decide at an instant at which nothing may happen.
-
-        Raises
-        ------
-        RequestError
-            The instant is past.
-        """
+        """Let it decide at an instant at which nothing may happen; raise `RequestError` if that is past."""
         if at_s == self.env.now:
             self._ring()
         else:

@@ -177,13 +177,7 @@ class Dependencies(Decider):
         flow.require_runnable({(kinds.pop() if len(kinds) == 1 else None): self.widest})
 
     def submit(self, job: Job | Workflow) -> None:
-        """Take a workflow, or a job, that is submitted now.
-
-        Raises
-        ------
-        ImpossibleJobError
-            It, or a task of it, can never run.
-        """
+        """Take a workflow, or a job, that is submitted now and can run here; else raise `ImpossibleJobError`."""
         if not isinstance(job, Workflow):
             super().submit(job)
             return

@@ -157,13 +157,7 @@ class Environment(simpy.Environment):
         return [entity for entity in self._entities if isinstance(entity, kind)]
 
     def timeout(self, delay: Duration = 0, value: Any = None) -> Timeout:  # noqa: ANN401  as simpy.Environment
-        """Return an event after a delay, in seconds; see `at` for an exact instant.
-
-        Raises
-        ------
-        RequestError
-            The delay is no number of seconds >= 0, and no duration.
-        """
+        """Return an event after a delay, in seconds (>= 0, else `RequestError`); see `at` for an exact instant."""
         return Timeout(self, as_seconds("delay", delay, least=0, finite=False), value)
 
     def at(self, time_s: Duration, value: object = None) -> Event:
@@ -197,13 +191,7 @@ class Environment(simpy.Environment):
         heapify(self._queue)
 
     def end_of(self, time_s: Duration) -> Event:
-        """Return an event at the end of an instant: ``run(until=env.end_of(t))`` runs up to t, and what happens then.
-
-        Raises
-        ------
-        RequestError
-            The instant is past.
-        """
+        """Return an event at the end of an instant: ``run(until=env.end_of(t))`` runs what happens at t, too."""
         end = Event(self)
         self.at(time_s).callbacks.append(lambda _: self.trigger(end, END))
         return end
@@ -233,11 +221,6 @@ class Environment(simpy.Environment):
             The class: one of `simmodels.entities.events`, or one of your own that your entities `publish`.
         observer
             Gets the event; what it returns is ignored. Observers of a class are called in the order they were added.
-
-        Raises
-        ------
-        RequestError
-            ``kind`` is not a class.
 
         Examples
         --------

@@ -173,13 +173,7 @@ class Forwarding:
 
 
 def schedulers_of(given: Sequence[Cluster] | Sequence[Scheduler]) -> tuple[Scheduler, ...]:
-    """Return the schedulers that an auctioneer stands in front of: none, if it is given clusters.
-
-    Raises
-    ------
-    RequestError
-        Some are neither, or clusters stand beside schedulers.
-    """
+    """Return the schedulers that an auctioneer stands in front of: none, if it is given clusters; refuse others."""
     for each in given:
         if not isinstance(each, Cluster | Scheduler):
             what = f"an Auctioneer in front of {type(each).__name__}"
@@ -193,13 +187,7 @@ def schedulers_of(given: Sequence[Cluster] | Sequence[Scheduler]) -> tuple[Sched
 
 
 def require_forwarding(places: Sequence[Scheduler], *, forward: bool, rebalance_s: Duration | None) -> float | None:
-    """Return how often tasks move; refuse options that do not go together with where tasks are sent.
-
-    Raises
-    ------
-    RequestError
-        Tasks would be forwarded to clusters or moved without being forwarded, or a placer gets no queue.
-    """
+    """Return how often tasks move; refuse options that do not go together with where tasks are sent."""
     if forward and not places:
         raise RequestError("forward=True in front of clusters", "give it schedulers: a cluster has no queue")
     if not forward and any(each.widest < each.cluster.cores for each in places):

@@ -19,13 +19,7 @@ _LEAST_SHAPE: Final = 0.05
 
 
 def require_machines(env: Environment, cluster: Cluster) -> None:
-    """Refuse a pool of cores, which has no machines to switch.
-
-    Raises
-    ------
-    RequestError
-        It is no cluster, one of another environment, or one without machines.
-    """
+    """Refuse a pool of cores, which has no machines to switch, and a cluster of another environment."""
     if not as_cluster(env, cluster).machines:
         raise RequestError(f"cluster {cluster.name!r} has no machines", "create it with machines=")
 

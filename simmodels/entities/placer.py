@@ -41,11 +41,6 @@ class Placer(Scheduler):
         The environment, and the cluster, made of machines.
     options
         As in `simmodels.policies.placement_options.PlacementOptions`, those of the heuristic.
-
-    Raises
-    ------
-    RequestError, UnknownNameError
-        An option is out of range, or the cluster has no machines.
     """
 
     heuristic: ClassVar[Heuristic]

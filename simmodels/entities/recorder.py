@@ -77,13 +77,7 @@ def _earlier_s(attempt: Attempt) -> float:
 
 
 def _require_early(env: Environment) -> None:
-    """Refuse to begin recording when jobs were submitted already: a schedule would lack them.
-
-    Raises
-    ------
-    RequestError
-        Some were.
-    """
+    """Refuse to begin recording when jobs were submitted already: a schedule would lack them."""
     if any(source.submitted for source in env.all(Source)) or any(each.running for each in env.all(Cluster)):
         raise RequestError(
             f"a Recorder is created at {env.now:g} s, after the first submission", "create it before the clock runs"

@@ -147,13 +147,7 @@ class Router(Decider):
         return [each for each in self.into if job.cores <= each.widest]
 
     def require_predictions(self) -> None:
-        """Refuse to stand where starts are to be predicted, if something behind predicts none.
-
-        Raises
-        ------
-        RequestError
-            There is an auctioneer of clusters.
-        """
+        """Refuse to stand where starts are to be predicted, if an auctioneer of clusters behind predicts none."""
         for each in self.into:
             if isinstance(each, Router):
                 each.require_predictions()

@@ -12,7 +12,7 @@ Wanted = TypeVar("Wanted")
 
 
 def as_instance(name: str, value: Any, kind: type[Wanted], *, also: str = "") -> Wanted:  # noqa: ANN401  whatever was given
-    """Return what was given, if it is an object of a class.
+    """Return what was given, if it is an object of a class; else raise `RequestError`.
 
     Parameters
     ----------
@@ -24,18 +24,6 @@ def as_instance(name: str, value: Any, kind: type[Wanted], *, also: str = "") ->
         The class.
     also
         What else the caller accepts, for the error: ``"the path of one"``.
-
-    Raises
-    ------
-    RequestError
-        It is an object of another class, perhaps one of the same name.
-
-    Examples
-    --------
-    >>> from simmodels.work.workload import Workload
-    >>> as_instance("workload", [1, 2], Workload)
-    Traceback (most recent call last):
-    simmodels.errors.RequestError: workload must be a Workload (got [1, 2])
     """
     if isinstance(value, kind):
         return value
@@ -57,17 +45,6 @@ def as_tuple(name: str, values: Iterable[Wanted], expected: str) -> tuple[Wanted
         What was given.
     expected
         What it must be, for the error: ``"a list of clusters"``.
-
-    Raises
-    ------
-    RequestError
-        It is none.
-
-    Examples
-    --------
-    >>> as_tuple("choices", "SAF", "a list of orders")
-    Traceback (most recent call last):
-    simmodels.errors.RequestError: choices must be a list of orders (got 'SAF')
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise RequestError(must_be(name, expected, values))

@@ -189,13 +189,7 @@ def sliced(time_s: Floats, value: Floats, window_s: tuple[float, float]) -> Floa
 
 
 def number(value: float) -> str:
-    """Return a number as cards, tables and reports show it: to four digits; to the unit from a thousand on.
-
-    Examples
-    --------
-    >>> number(12345.6), number(0.123456), number(7.0), number(0.00001234), number(float("nan"))
-    ('12,346', '0.1235', '7', '1.234e-05', 'none')
-    """
+    """Return a number as cards, tables and reports show it: to four digits, from a thousand on ``12,346``."""
     if not np.isfinite(value):
         return "none" if np.isnan(value) else str(value)
     if value == int(value) or abs(value) >= 999.95:

@@ -24,7 +24,7 @@ _PART: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)\s*", re
 
 
 def seconds(text: str, what: str = "duration") -> float:
-    """Return a duration in seconds: ``40h``, ``1.5d``, ``1d12h``, ``144000``.
+    """Return a duration in seconds: ``40h``, ``1.5d``, ``1d12h``, ``144000``; raise `RequestError` if it is none.
 
     Parameters
     ----------
@@ -32,16 +32,6 @@ def seconds(text: str, what: str = "duration") -> float:
         A number >= 0, and a unit: s (the default), min or m, h, d, w; or several, the longest unit first.
     what
         What the error calls it.
-
-    Raises
-    ------
-    RequestError
-        The text is no such duration.
-
-    Examples
-    --------
-    >>> seconds("40h"), seconds("1.5 d"), seconds("1d 12h"), seconds("90")
-    (144000.0, 129600.0, 129600.0, 90.0)
     """
     parts = [(amount, unit.lower()) for amount, unit in _PART.findall(text)]
     units = [_UNITS.get(unit, 0) for _, unit in parts]
@@ -63,22 +53,12 @@ def as_seconds(
     finite: bool = True,
     also: str = "",
 ) -> float:
-    """Return what stands for a duration of a range, a `Duration`, as a float of seconds.
+    """Return what stands for a duration of a range, a `Duration`, as a float of seconds; else raise `RequestError`.
 
     Parameters
     ----------
     name, value, least, above, most, finite, also
         As for `simmodels.ground.numbers.as_number`.
-
-    Raises
-    ------
-    RequestError
-        It is neither, or out of the range.
-
-    Examples
-    --------
-    >>> as_seconds("threshold_s", "40h"), as_seconds("threshold_s", timedelta(minutes=1)), as_seconds("threshold_s", 60)
-    (144000.0, 60.0, 60.0)
     """
     given = value
     if isinstance(value, str):
@@ -91,18 +71,7 @@ def as_seconds(
 
 
 def as_window(name: str, pair: Any) -> tuple[float, float]:  # noqa: ANN401  whatever was given
-    """Return two instants, each as `as_seconds` takes it.
-
-    Raises
-    ------
-    RequestError
-        They are not two, or one is none.
-
-    Examples
-    --------
-    >>> as_window("window_s", (0, "2h"))
-    (0.0, 7200.0)
-    """
+    """Return two instants, each as `as_seconds` takes it; raise `RequestError` if they are none."""
     instants = tuple(pair) if isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str | bytes) else ()
     if len(instants) != 2:
         raise RequestError(must_be(name, "two numbers of seconds", pair))
@@ -119,13 +88,6 @@ def duration(value_s: float, longest_s: float = DAY) -> str:
         The duration; NaN for none.
     longest_s
         The length of the largest unit: ``DAY``, ``HOUR``, ``MINUTE`` or ``SECOND``.
-
-    Examples
-    --------
-    >>> duration(5400.0), duration(90.0), duration(0.0), duration(float("nan"))
-    ('1.5 h', '1.5 min', '0 s', 'none')
-    >>> duration(864_000.0), duration(864_000.0, longest_s=3600.0)
-    ('10 d', '240 h')
     """
     if not math.isfinite(value_s):
         return "none" if math.isnan(value_s) else str(value_s)
@@ -136,24 +98,12 @@ def duration(value_s: float, longest_s: float = DAY) -> str:
 
 
 def span(hours: float) -> str:
-    """Return a duration in hours as text, in hours, minutes or seconds.
-
-    Examples
-    --------
-    >>> span(7.1334), span(0.1), span(1234.5)
-    ('7.13 h', '6 min', '1,234 h')
-    """
+    """Return a duration in hours as text, in hours, minutes or seconds: 0.1 is ``6 min``."""
     return duration(hours * HOUR, longest_s=HOUR)
 
 
 def as_hours(hours: float) -> str:
-    """Return a duration in hours as text, always in hours.
-
-    Examples
-    --------
-    >>> as_hours(7.1334), as_hours(0.1), as_hours(1234.5), as_hours(0.0), as_hours(0.001)
-    ('7.13 h', '0.1 h', '1,234 h', '0 h', 'less than 0.01 h')
-    """
+    """Return a duration in hours as text, always in hours: 0.1 is ``0.1 h``."""
     if 0 < hours < _SHORTEST_H:
         return f"less than {_SHORTEST_H} h"
     return f"{hours:,.0f} h" if hours >= _LONG else f"{float(f'{hours:.3g}' if hours >= 1 else f'{hours:.2f}'):g} h"

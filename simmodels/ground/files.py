@@ -34,7 +34,7 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterato
 
     A reader sees the old file or the whole new one, never a part. If the body fails, the temporary
     file is removed and the old one stands. Processes that write the same file, on several machines
-    too, do not meet: the last one stands.
+    too, do not meet: the last one stands. It raises `FileNotFoundError` if the folder does not exist.
 
     Parameters
     ----------
@@ -42,11 +42,6 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterato
         The file to write; its folder must exist.
     durable
         Whether it is forced to disk first, so that it is whole even if the power fails.
-
-    Raises
-    ------
-    FileNotFoundError
-        The folder does not exist.
     """
     target = Path(path)
     if not target.parent.is_dir():
@@ -65,26 +60,14 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterato
 
 
 def as_path(value: object) -> Path:
-    """Return what was given as a path.
-
-    Raises
-    ------
-    RequestError
-        It is none.
-
-    Examples
-    --------
-    >>> as_path(5)
-    Traceback (most recent call last):
-    simmodels.errors.RequestError: path must be the path of a file (got 5)
-    """
+    """Return what was given as a path; raise `RequestError` if it is none."""
     if isinstance(value, str | os.PathLike):
         return Path(value)
     raise RequestError(must_be("path", "the path of a file", value))
 
 
 def ending_of(path: str | os.PathLike[str], endings: Iterable[str], what: str) -> str:
-    """Return which of some endings a file's name has, whatever its case.
+    """Return which of some endings a file's name has, whatever its case; raise `RequestError` if it has none of them.
 
     Parameters
     ----------
@@ -94,11 +77,6 @@ def ending_of(path: str | os.PathLike[str], endings: Iterable[str], what: str) -
         The endings, such as ``.csv``.
     what
         What the error calls the name: ``the table's name``.
-
-    Raises
-    ------
-    RequestError
-        It has none of them.
     """
     known = tuple(endings)
     for ending in known:
@@ -114,18 +92,6 @@ def write_csv(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     with an apostrophe before it, which says that it is a text. A text that begins with apostrophes before one of these
     is given one more: so who reads the file takes one away, and has the text. Control characters, line ends among them,
     are escaped as `simmodels.errors.printable` does. Parquet keeps all texts as they are.
-
-    Parameters
-    ----------
-    table
-        The table; its index is not written.
-    path
-        The file to write; its folder must exist.
-
-    Raises
-    ------
-    FileNotFoundError
-        The folder does not exist.
 
     References
     ----------

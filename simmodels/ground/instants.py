@@ -27,11 +27,6 @@ def rounding_s(*times: ArrayLike) -> NDArray[np.float64]:
     ----------
     times
         Columns of times, in seconds, that are as large as any step of the computation; NaN where there is none.
-
-    Examples
-    --------
-    >>> float(rounding_s(0.1)), float(rounding_s(1e9)), float(rounding_s(1e9, -1e12))
-    (1.1102230246251565e-16, 9.5367431640625e-07, 0.0009765625)
     """
     largest = np.abs(np.asarray(times[0], np.float64))
     for each in times[1:]:

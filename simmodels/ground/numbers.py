@@ -36,7 +36,7 @@ def is_whole(value: Any, least: float, most: float) -> bool:  # noqa: ANN401  wh
 
 
 def as_integer(name: str, value: Any, least: int, most: int = MOST, *, also: str = "") -> int:  # noqa: ANN401  as is_whole
-    """Return an integer of a range as an int: 2.0 is one.
+    """Return an integer of a range as an int: 2.0 is one; else raise `RequestError`.
 
     Parameters
     ----------
@@ -48,17 +48,6 @@ def as_integer(name: str, value: Any, least: int, most: int = MOST, *, also: str
         The range.
     also
         What the caller accepts beside it, for the error: ``"None"``.
-
-    Raises
-    ------
-    RequestError
-        It is no integer, or out of the range.
-
-    Examples
-    --------
-    >>> as_integer("cores", 0, 1)
-    Traceback (most recent call last):
-    simmodels.errors.RequestError: cores must be an integer from 1 to 2**53 (got 0)
     """
     if not is_whole(value, least, most):
         upper = "2**53" if most == MOST else most
@@ -77,7 +66,7 @@ def as_number(
     unit: str = "",
     also: str = "",
 ) -> float:
-    """Return a number of a range as a float.
+    """Return a number of a range as a float; else raise `RequestError`.
 
     Parameters
     ----------
@@ -95,17 +84,6 @@ def as_number(
         What it is a number of, for the error: ``"seconds"``.
     also
         What the caller accepts beside it, for the error: ``"None"``.
-
-    Raises
-    ------
-    RequestError
-        It is no number, or out of the range.
-
-    Examples
-    --------
-    >>> as_number("load", -1, above=0)
-    Traceback (most recent call last):
-    simmodels.errors.RequestError: load must be a finite number > 0 (got -1)
     """
     if is_number(value):
         try:
@@ -137,20 +115,9 @@ def as_column(
     values: Any,  # noqa: ANN401  as above
     dtype: type[np.generic] | None = np.float64,
 ) -> NDArray[Any]:
-    """Return numbers as an array of their type, of whatever shape: the array itself if it is one.
+    """Return numbers as an array of their type, of whatever shape: the array itself if it is one; else `RequestError`.
 
     Without a type numpy chooses one, which the caller looks at: texts and objects have one, too.
-
-    Raises
-    ------
-    RequestError
-        Some are no numbers, or have no such type.
-
-    Examples
-    --------
-    >>> as_column("runtime_s", "ten")
-    Traceback (most recent call last):
-    simmodels.errors.RequestError: runtime_s must be numbers (got 'ten')
     """
     try:
         return np.asarray(values, dtype)
@@ -159,26 +126,14 @@ def as_column(
 
 
 def as_seed(seed: object) -> int:
-    """Return a seed as an int: an integer from 0 on, of whatever size.
-
-    Raises
-    ------
-    RequestError
-        It is none.
-    """
+    """Return a seed as an int: an integer from 0 on, of whatever size; else raise `RequestError`."""
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
         raise RequestError(must_be("seed", "an integer >= 0", seed))
     return int(seed)
 
 
 def as_flag(name: str, value: object) -> bool:
-    """Return true or false; other values are not taken for one of them.
-
-    Raises
-    ------
-    RequestError
-        It is neither.
-    """
+    """Return true or false; raise `RequestError` of what is neither."""
     if not isinstance(value, bool | np.bool_):
         raise RequestError(must_be(name, "True or False", value))
     return bool(value)

@@ -33,11 +33,6 @@ def entropy(seed: int, *names: str | int) -> int:
     names
         What the stream is for; ``("a", 1)``, ``("a1",)`` and ``("a", "1")`` are different streams. A whole number of
         numpy is the same name as that of Python.
-
-    Raises
-    ------
-    RequestError
-        The seed is no integer >= 0, or a name is neither a text nor a whole number.
     """
     text = "\x1f".join([str(as_seed(seed)), *map(_word, names)])
     digest = hashlib.sha256(text.encode()).digest()
@@ -76,18 +71,5 @@ class Seeds:
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
-    """Return the random generator of the seed and the names (numpy, PCG64).
-
-    Parameters
-    ----------
-    seed
-        The seed of the whole simulation, an integer >= 0.
-    names
-        What the stream is for, for example ``stream(7, "lublin", "arrivals")``.
-
-    Raises
-    ------
-    RequestError
-        The seed is no integer >= 0, or a name is neither a text nor a whole number.
-    """
+    """Return the random generator of the seed and the names (numpy, PCG64): ``stream(7, "lublin", "arrivals")``."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy(seed, *names))))

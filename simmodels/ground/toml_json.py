@@ -48,26 +48,14 @@ def json_text(document: Document) -> str:
 
 
 def write_document(path: str | os.PathLike[str], document: Document, about: str = "") -> None:
-    """Write a document to a file whose name ends in ``.toml`` or ``.json``, whole or not at all.
-
-    Raises
-    ------
-    FileFormatError
-        The name ends otherwise.
-    """
+    """Write a document to a file whose name ends in ``.toml`` or ``.json``, whole or not at all."""
     text = toml_text(document, about) if _suffix(path) == ".toml" else json_text(document)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the document of a file whose name ends in ``.toml`` or ``.json``.
-
-    Raises
-    ------
-    FileFormatError
-        The name ends otherwise, or the file cannot be read, or is no such document.
-    """
+    """Return the document of a ``.toml`` or ``.json`` file; raise `FileFormatError` if it holds none."""
     suffix = _suffix(path)
     try:
         with open_regular(path) as file:
@@ -79,13 +67,7 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def parsed(text: str | bytes, suffix: str, path: str) -> dict[str, Any]:
-    """Return the document of a text in the format of a suffix.
-
-    Raises
-    ------
-    FileFormatError
-        It is no such document; `path` is what the error calls it.
-    """
+    """Return the document of a text in the format of a suffix; `path` is what a `FileFormatError` calls it."""
     found = _toml_value(text, path) if suffix == ".toml" else json_value(text, path)
     if not isinstance(found, dict):
         raise FileFormatError(path, None, must_be("the document", "names with values", found))
@@ -93,13 +75,10 @@ def parsed(text: str | bytes, suffix: str, path: str) -> dict[str, Any]:
 
 
 def json_value(text: str | bytes, path: str) -> object:
-    """Return what a JSON text holds.
+    """Return what a JSON text holds; raise `FileFormatError`, which calls it `path`, if it holds nothing.
 
-    Raises
-    ------
-    FileFormatError
-        It is no JSON, an object has a name twice, a text is half a surrogate pair, a whole number has thousands of
-        digits, or lists are nested in lists a thousand times. `path` is what the error calls it.
+    So it does if an object has a name twice, a text is half a surrogate pair, a whole number has thousands of digits,
+    or lists are nested in lists a thousand times.
     """
     try:
         if isinstance(text, bytes):

@@ -92,13 +92,7 @@ class Fit:
         return _order(self.theta, self.terms, self.name, self.source)
 
     def vif(self, vif: Vif = "paper") -> dict[str, float]:
-        """Return the variance inflation factor of each term but ``"1"``: ``"paper"``, or ``"centred"``.
-
-        Raises
-        ------
-        UnknownNameError
-            There is no such kind.
-        """
+        """Return the variance inflation factor of each term but ``"1"``: ``"paper"``, or ``"centred"``."""
         kinds = {"paper": self.vif_paper, "centred": self.vif_centred}
         require_known("VIF", vif, kinds)
         return {term: value for term, value in zip(self.terms, kinds[vif], strict=True) if value is not None}
@@ -136,13 +130,7 @@ class Fit:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the fit that `write` wrote, to the last bit.
-
-        Raises
-        ------
-        FileFormatError
-            The file cannot be read, or holds no fit.
-        """
+        """Return the fit that `write` wrote, to the last bit; raise `FileFormatError` if the file holds none."""
         document = read_document(path)
         order, fit = Polynomial.from_document(document, str(path)), document.get("fit", {})
         try:
@@ -269,13 +257,7 @@ def fit_polynomial(
 
 
 def require_form(name: str) -> str:
-    """Return the name of a form as `FORMS` has it.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no form of this name.
-    """
+    """Return the name of a form as `FORMS` has it; raise `UnknownNameError` if there is none."""
     form = name.upper()
     if form not in FORMS:
         raise UnknownNameError("form", name, tuple(FORMS))

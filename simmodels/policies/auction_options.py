@@ -346,15 +346,7 @@ def _offsets(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def raise_refused_bid(bid: Priority, job_id: int, task: str, now: float) -> NoReturn:
-    """Raise the error of a bid that gave no number for a task.
-
-    Raises
-    ------
-    Exception
-        What the bid's function raised, with a note that names the bid and the task.
-    RequestError
-        The bid is not a number.
-    """
+    """Raise what a bid's function raised, or that it gave no number for a task, with the names of both."""
     raised = bid.take_raised()
     if raised is not None:
         raised.add_note(f"raised by bid {bid.name!r} for task {task} of job {job_id}")

@@ -157,15 +157,7 @@ def bids() -> Mapping[str, Bid]:
 
 
 def find_bid(name: str | Bid | Callable[..., float]) -> Bid:
-    """Return a bid by its name (case does not matter for built-in ones); a bid is itself.
-
-    Raises
-    ------
-    UnknownNameError
-        No bid has the name; near ones are offered.
-    RequestError
-        It is no name, bid or function.
-    """
+    """Return a bid by its name (case does not matter for built-in ones), or of a function; a bid is itself."""
     if isinstance(name, Bid):
         return name
     if isinstance(name, str):

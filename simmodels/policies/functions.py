@@ -43,13 +43,7 @@ class PythonFunction(types.WrapperAddressProtocol):
 
 
 def as_value(called: str, value: Any) -> float:  # noqa: ANN401  whatever a user's function returned
-    """Return what an order or a bid returned as a float.
-
-    Raises
-    ------
-    RequestError
-        It is no number.
-    """
+    """Return what an order or a bid returned as a float; raise `RequestError` if it is no number."""
     with contextlib.suppress(TypeError, ValueError):
         if not isinstance(value, str | bytes):
             return float(value)

@@ -12,24 +12,12 @@ Given = str | Priority | Callable[..., float]
 
 
 def as_bid(given: Given) -> Priority:
-    """Return what an auction goes by: a bid, or an order; of a name that both have, the bid.
-
-    Raises
-    ------
-    UnknownNameError
-        Neither a bid nor an order has the name; near bids are offered.
-    """
+    """Return what an auction goes by: a bid, or an order; of a name that both have, the bid. Or offer near bids."""
     return _found(given, BIDS, find_bid, ORDERS)
 
 
 def as_order(given: Given) -> Priority:
-    """Return what a queue goes by: an order, or a bid; of a name that both have, the order.
-
-    Raises
-    ------
-    UnknownNameError
-        Neither an order nor a bid has the name; near orders are offered.
-    """
+    """Return what a queue goes by: an order, or a bid; of a name that both have, the order."""
     return _found(given, ORDERS, find_order, BIDS)
 
 

@@ -31,27 +31,17 @@ class Options:
 
     @classmethod
     def checked(cls, **options: Any) -> Self:  # noqa: ANN401  each has a type of its own
-        """Return the options, those that are not named at their defaults; or refuse what is out of range.
+        """Return the options, those that are not named at their defaults.
 
-        Raises
-        ------
-        UnknownNameError
-            No such option, or no such choice of one.
-        RequestError
-            A value is out of its range, or some do not go together.
+        It raises `UnknownNameError` or `RequestError` if there is no such option or choice, a value is out of its
+        range, or some do not go together.
         """
         for name in options:
             require_known("option", name, [each.name for each in fields(cls)])
         return cls(**options).verified(options)
 
     def verified(self, given: Collection[str]) -> Self:
-        """Return the options with values of the types that compiled code knows; `given` are those that were named.
-
-        Raises
-        ------
-        UnknownNameError, RequestError
-            As `checked`.
-        """
+        """Return the options with values of the types that compiled code knows; `given` are those that were named."""
         for name, choices in self.choices().items():
             value = getattr(self, name)
             if value is not None or None not in choices:
@@ -77,13 +67,7 @@ class Options:
             yield each.name, default, choices.get(each.name, ()), said.get(each.name, "")
 
     def with_changes(self, changes: Mapping[str, Any]) -> Self:
-        """Return the options with some changed, by name; refuse as `checked` does.
-
-        Raises
-        ------
-        UnknownNameError
-            No such option, or one that must stay as it is while jobs wait and run.
-        """
+        """Return the options with some changed, by name; refuse as `checked`, and what must stay while jobs run."""
         for name in changes:
             require_known("option that can be changed", name, self.changeable)
         return self._changed(changes)

@@ -88,15 +88,7 @@ def orders() -> Mapping[str, Order]:
 
 
 def find_order(name: str | Order | Callable[..., float]) -> Order:
-    """Return an order by its name (case does not matter for built-in ones); an order is itself.
-
-    Raises
-    ------
-    UnknownNameError
-        No order has the name; near ones are offered.
-    RequestError
-        It is no name, order or function.
-    """
+    """Return an order by its name (case does not matter for built-in ones), or of a function; an order is itself."""
     if isinstance(name, Order):
         return name
     if isinstance(name, str):

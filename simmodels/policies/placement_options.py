@@ -242,13 +242,7 @@ class PlacementOptions(Options):
         return first_fit and self.unaware == "shuffled_fill"
 
     def filled(self, machines: int, seed: int) -> Ints:
-        """Return int64[machines], the machines in the order in which they are filled.
-
-        Raises
-        ------
-        RequestError
-            The fill order is not one of these machines.
-        """
+        """Return int64[machines], in the order in which they are filled; refuse one that is not of these machines."""
         if self.fill_order is not None:
             if sorted(self.fill_order) != list(range(machines)):
                 raise RequestError(must_be("fill_order", f"each number from 0 to {machines - 1} once", self.fill_order))
@@ -348,13 +342,7 @@ PlacementOptions.changeable = tuple(each.name for each in fields(PlacementOption
 
 
 def require_lengths(workload: Workload, cores: int) -> None:
-    """Refuse a workload with a job that can never run on a machine of `cores` cores, or that has no length.
-
-    Raises
-    ------
-    ImpossibleJobError
-        Naming the first such job, the value and the limit.
-    """
+    """Refuse a workload with a job that can never run on a machine of `cores` cores, or that has no length."""
     workload.require_runnable(cores)
     none = np.flatnonzero(workload.known() & (workload.runtime_s <= 0))
     if len(none):

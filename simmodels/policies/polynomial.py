@@ -45,22 +45,12 @@ _ABOUT: Final = "an order: the job with the smaller value goes first (p estimate
 
 
 def as_powers(term: str | Sequence[int]) -> Powers:
-    """Return the powers of p, q and r in a monomial.
+    """Return the powers of p, q and r in a monomial; raise `RequestError` if it is none, or one is above 16.
 
     Parameters
     ----------
     term
         A text such as ``"1"``, ``"p"``, ``"p2q"``, ``"p^2 q"``, or the three powers.
-
-    Raises
-    ------
-    RequestError
-        It is no monomial in p, q, r, or a power is above 16.
-
-    Examples
-    --------
-    >>> as_powers("p2q"), as_powers("1"), as_powers((0, 0, 3))
-    ((2, 1, 0), (0, 0, 0), (0, 0, 3))
     """
     powers = dict.fromkeys(LETTERS, 0)
     if isinstance(term, str):
@@ -87,13 +77,7 @@ def as_powers(term: str | Sequence[int]) -> Powers:
 
 
 def as_terms(terms: Sequence[str | Sequence[int]]) -> tuple[str, ...]:
-    """Return monomials as texts, each in its one spelling (``"p2q"``).
-
-    Raises
-    ------
-    RequestError
-        There is none or more than 100, one is no monomial, or two are the same.
-    """
+    """Return monomials, 1 to 100 different ones, as texts, each in its one spelling (``"p2q"``)."""
     given = as_tuple("terms", terms, 'a list of monomials such as ["1", "p", "p2q"]')
     if len(given) > MOST_TERMS:
         raise RequestError(must_be("the number of terms of a polynomial", f"at most {MOST_TERMS}", len(given)))
@@ -219,10 +203,7 @@ class Polynomial(Order):
     def from_document(cls, document: Mapping[str, Any], path: str = "document") -> Self:
         """Return the polynomial of a document that has ``terms`` and ``theta``; whatever else it has is left alone.
 
-        Raises
-        ------
-        FileFormatError
-            It has none, or one with a mistake; `path` is what the error calls it.
+        `path` is what the `FileFormatError` of a document with a mistake calls it.
         """
         missing = [name for name in ("terms", "theta") if not isinstance(document.get(name), list)]
         if missing:
@@ -260,13 +241,7 @@ class Polynomial(Order):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the polynomial of a ``.toml`` or ``.json`` file, also of one that a `Fit` wrote.
-
-        Raises
-        ------
-        FileFormatError
-            The file cannot be read, or holds no polynomial.
-        """
+        """Return the polynomial of a ``.toml`` or ``.json`` file, or of one that a `Fit` wrote."""
         return cls.from_document(read_document(path), str(path))
 
 

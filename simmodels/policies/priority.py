@@ -45,13 +45,7 @@ class Priority:
     function: Callable[..., float]
 
     def __post_init__(self) -> None:
-        """Refuse a name that is no text, and what cannot be called.
-
-        Raises
-        ------
-        RequestError
-            One of them is not what it must be.
-        """
+        """Refuse a name that is no text, and what cannot be called."""
         if not isinstance(self.name, str):
             raise RequestError(must_be("name", "a text", self.name))
         if not callable(self.function):

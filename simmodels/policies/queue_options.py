@@ -137,15 +137,7 @@ class QueueOptions(Options):
 
 
 def as_order_of_queue(order: str | Priority) -> Priority:
-    """Return the order of this name, or that is given, if a queue can have it.
-
-    Raises
-    ------
-    UnknownNameError
-        There is none of this name.
-    RequestError
-        It names what only auctions know.
-    """
+    """Return the order of this name, or that is given; refuse one that names what only auctions know."""
     found = as_order(order)
     unknown = [name for name in found.needs if name in OF_AUCTIONS]
     if unknown:
@@ -155,15 +147,7 @@ def as_order_of_queue(order: str | Priority) -> Priority:
 
 
 def raise_refused(job: Job, now: float, order: Priority, backfill_order: Priority | None) -> NoReturn:
-    """Raise the error of an order that gave no number for a job.
-
-    Raises
-    ------
-    Exception
-        What the order's function raised, with a note that names the order and the job.
-    RequestError
-        The order's value is not a number.
-    """
+    """Raise what an order's function raised, or that it gave no number for a job, with the names of both."""
     asked = [order] if backfill_order is None else [order, backfill_order]
     for each in asked:
         raised = each.take_raised()

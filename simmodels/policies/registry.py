@@ -45,13 +45,7 @@ class Registry(Generic[Entry]):
         return made
 
     def add(self, made: Entry) -> Entry:
-        """Enter one of the user's.
-
-        Raises
-        ------
-        RequestError
-            Its name is that of a built-in one.
-        """
+        """Enter one of the user's; refuse the name of a built-in one."""
         upper = made.name.upper()
         if self._names.get(upper, "").upper() == upper:  # that of an alias may be taken
             raise RequestError(f"{self.kind} {made.name!r} is built in", "choose another name")
@@ -71,13 +65,7 @@ class Registry(Generic[Entry]):
         return self.users.get(name) or self.built_in.get(self._names.get(name.upper(), ""))
 
     def find(self, name: str) -> Entry:
-        """Return the entry of this name.
-
-        Raises
-        ------
-        UnknownNameError
-            There is none; near names are offered.
-        """
+        """Return the entry of this name; raise `UnknownNameError`, with the near names, if there is none."""
         found = self.get(name)
         if found is None:
             raise UnknownNameError(self.kind, name, (*self.all(), *self._aliases))

@@ -20,6 +20,8 @@ Table = tuple[NDArray[np.float64], NDArray[np.float64]]
 def risk_table(reference: Workload, *, category: Category = "ge", cap_s: float) -> Table:
     """Return lengths (float64[k], increasing) and shares (float64[k + 1]); a job reads the share at its own length.
 
+    It refuses a reference that holds no work.
+
     Parameters
     ----------
     reference
@@ -30,11 +32,6 @@ def risk_table(reference: Workload, *, category: Category = "ge", cap_s: float) 
         the job's length (and 1, not 1/1000, for a job as long as the last of them).
     cap_s
         Longer jobs count as this long.
-
-    Raises
-    ------
-    RequestError
-        The reference holds no work.
     """
     known = reference.known() & (reference.runtime_s > 0) & (reference.cores > 0)
     if not known.any():

@@ -97,13 +97,7 @@ def _of_tasks(flow: Workflow) -> dict[str, Floats]:
 
 
 def row_of(columns: Sequence[str], job: Job) -> list[float]:
-    """Return the row of a job, or of a task of a workflow.
-
-    Raises
-    ------
-    RequestError
-        It has no number for a column.
-    """
+    """Return the row of a job, or of a task of a workflow; refuse one that has no number for a column."""
     flow: Workflow | None = getattr(job, "workflow", None)
     extras = job.extras or {}
     row = []
@@ -120,13 +114,7 @@ def row_of(columns: Sequence[str], job: Job) -> list[float]:
 
 
 def require_columns(columns: Sequence[str], workload: Workload) -> None:
-    """Refuse a workload that has no numbers for a column.
-
-    Raises
-    ------
-    RequestError
-        Naming the first job, the column, and the columns there are.
-    """
+    """Refuse a workload that has no numbers for a column."""
     for column in columns:
         if column not in _OF_RIGID and column not in workload.numbers and len(workload):
             _refuse(column, int(workload.job_id[0]), tuple(workload.numbers))
@@ -173,13 +161,7 @@ class Rows:
             matrix[slot] = row_of(columns, job)
 
     def fill_all(self, workload: Workload, rows: NDArray[np.intp] | slice) -> None:
-        """Write the rows of the rigid jobs in these rows of a workload.
-
-        Raises
-        ------
-        RequestError
-            It has no numbers for a column.
-        """
+        """Write the rows of the rigid jobs in these rows of a workload, which must have numbers for each column."""
         require_columns(self.names, workload)
         for columns, matrix in zip(self.columns, self.matrices, strict=True):
             for place, column in enumerate(columns):

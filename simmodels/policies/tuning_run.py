@@ -85,11 +85,5 @@ class TuningRun:
 
 
 def as_period(period_s: object) -> float:
-    """Return the length of a period, in seconds.
-
-    Raises
-    ------
-    RequestError
-        It is no finite number of seconds > 0.
-    """
+    """Return the length of a period, a finite number of seconds > 0."""
     return as_seconds("period_s", period_s, above=0)

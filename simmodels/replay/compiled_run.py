@@ -10,13 +10,7 @@ from simmodels.results.schedule import Schedule
 
 
 def run_compiled(model: Model) -> Schedule:
-    """Return the schedule of a model of which nothing is `uncovered`, by the compiled engine.
-
-    Raises
-    ------
-    RequestError
-        A row of a workflow was changed.
-    """
+    """Return the schedule of a model of which nothing is `uncovered`, by the compiled engine."""
     model.work.require_unchanged()
     options = model.options
     if isinstance(options, AuctionOptions):

@@ -125,13 +125,7 @@ class Replay:
             raise RequestError("the replay was interrupted in the middle of an instant", "make a new one")
 
     def snapshot(self) -> "Snapshot":
-        """Return where the replay is, which stays so while the replay goes on.
-
-        Raises
-        ------
-        RequestError
-            The replay was interrupted by Ctrl-C in the middle of an instant.
-        """
+        """Return where the replay is, which stays so while the replay goes on."""
         self._require_whole()
         slots = present_slots(self._queue)
         coming = np.arange(arrived_slots(self._queue), len(self.submit_s))

@@ -121,11 +121,6 @@ def allocate_attempts(
         Of each attempt: the input row of its job, when it starts and ends (NaN: not), and its cores there.
     machine
         The cores of the machine.
-
-    Raises
-    ------
-    IllegalScheduleError, RequestError
-        As `allocate`.
     """
     if machine > _MOST_CORES:
         raise RequestError(must_be("the number of cores to assign", f"at most {_MOST_CORES}", machine))

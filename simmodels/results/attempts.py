@@ -139,10 +139,7 @@ class Attempts(NamedTuple):
 def rows_of(table: pd.DataFrame, workload: Workload) -> NDArray[np.int64]:
     """Return the input row of each row of a table of attempts, by its ``row``, or else its ``job_id``.
 
-    Raises
-    ------
-    RequestError
-        The table lacks a column, or a job that it names is not in the workload, or is there twice.
+    It refuses a table that lacks a column, or names a job that is not in the workload, or is there twice.
     """
     key = next((name for name in ("row", "job_id") if name in table), "job_id")
     missing = [name for name in (key, *ATTEMPT_COLUMNS[1:]) if name not in table]

@@ -374,12 +374,6 @@ RULES: Final[tuple[Callable[[Evidence], None], ...]] = (
 
 
 def check(evidence: Evidence) -> None:
-    """Raise if a rule is broken; `Schedule.validate` says what each of them asks.
-
-    Raises
-    ------
-    IllegalScheduleError
-        With the rule and, for the first offence, the job, the instant and the values.
-    """
+    """Raise `IllegalScheduleError` if a rule is broken; `Schedule.validate` says what each of them asks."""
     for rule in RULES:
         rule(evidence)

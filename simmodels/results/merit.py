@@ -99,11 +99,6 @@ def of_machines(
     warm_credit
         As there.
 
-    Raises
-    ------
-    UnknownNameError
-        There is no such credit.
-
     References
     ----------
     Perotin et al. (2023), section 5.2, doi 10.1145/3624062.3624194.

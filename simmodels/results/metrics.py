@@ -63,25 +63,14 @@ IN_WORDS: Final[Mapping[str, str]] = {
 
 
 def wait_s(submit_s: Floats, start_s: Floats) -> Floats:
-    """Return how long each job waited, in seconds: start - submit.
-
-    Parameters
-    ----------
-    submit_s, start_s
-        float64[n], seconds since the trace's zero; a NaN start gives a NaN wait.
-    """
+    """Return how long each job waited, in seconds: start - submit (float64[n]); NaN if it never started."""
     return start_s - submit_s
 
 
 def response_s(submit_s: Floats, end_s: Floats) -> Floats:
-    """Return how long each job was in the system, in seconds: end - submit.
+    """Return how long each job was in the system, in seconds: end - submit; NaN if it never ended.
 
     Also called turnaround time, or flow time.
-
-    Parameters
-    ----------
-    submit_s, end_s
-        float64[n], seconds since the trace's zero; a NaN end gives a NaN response.
     """
     return end_s - submit_s
 
@@ -118,11 +107,6 @@ def bounded_slowdown(wait_s: Floats, executed_s: Floats, tau_s: Duration = 10.0)
         float64[n], p, seconds from start to end.
     tau_s
         The bound in seconds, > 0.
-
-    Raises
-    ------
-    RequestError
-        `tau_s` is not a finite number > 0.
 
     References
     ----------
@@ -308,15 +292,7 @@ def queue_length(from_s: Floats, to_s: Floats, window_s: tuple[float, float]) ->
 
 
 def throughput_jobs_per_hour(jobs: int, makespan_s: float) -> float:
-    """Return how many jobs left the machine an hour; NaN for a makespan of 0.
-
-    Parameters
-    ----------
-    jobs
-        How many jobs ended, completed or killed.
-    makespan_s
-        The seconds from the first submit to the last end.
-    """
+    """Return how many jobs left the machine an hour, completed or killed; NaN for a makespan of 0."""
     return jobs * HOUR / makespan_s if makespan_s > 0 else np.nan
 
 

@@ -664,11 +664,6 @@ class Schedule(Guided):
         by
             ``"volume_core_s"``, ``"most_value"`` or ``"critical_path_s"`` (the execution time on cores without limit):
             what small means; ties by input order.
-
-        Raises
-        ------
-        RequestError
-            `by` is none of these.
         """
         return self._results().deciles(by)
 
@@ -779,11 +774,6 @@ class Schedule(Guided):
 
         A text that a program for tables would take for a formula has an apostrophe before it, see
         `simmodels.ground.files.write_csv`.
-
-        Raises
-        ------
-        FileNotFoundError
-            The folder of `path` does not exist.
         """
         write_csv(self.jobs, path)
 
@@ -792,11 +782,6 @@ class Schedule(Guided):
 
         How the schedule was made goes along in the file's metadata: ``pandas.read_parquet(path).attrs``
         holds ``workload``, ``cores`` and ``about``.
-
-        Raises
-        ------
-        FileNotFoundError
-            The folder of `path` does not exist.
         """
         jobs = self.jobs
         about = {key: _plain(value) for key, value in self.about.items()}

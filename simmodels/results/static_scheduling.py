@@ -48,11 +48,6 @@ class Problem:
         int64[tasks], how many cores of a processor each task needs; None for 1.
     size
         int64[processors], how many cores each processor has; None for 1.
-
-    Raises
-    ------
-    RequestError
-        Shapes do not fit, or a task can run on no processor.
     """
 
     cost: NDArray[np.float64]
@@ -219,11 +214,6 @@ def solve(problem: Problem, method: Method = "HEFT", *, start_at: float = 0.0) -
         smaller task and the smaller processor.
     start_at
         From when on the processors are there.
-
-    Raises
-    ------
-    UnknownNameError
-        No such method.
     """
     require_known("method", method, get_args(Method))
     tasks, processors = problem.cost.shape

@@ -7,7 +7,7 @@ from simmodels.errors import ImpossibleJobError, RequestError, brief, must_be
 
 
 def workflow_columns(given: object, job_id: int | None, submit_s: float | None) -> dict[str, Any]:
-    """Return the arguments of `simmodels.work.workflow.Workflow` that a graph gives, by name.
+    """Return the arguments of `simmodels.work.workflow.Workflow` that a graph gives, by name; refuse as `from_graph`.
 
     Parameters
     ----------
@@ -15,13 +15,6 @@ def workflow_columns(given: object, job_id: int | None, submit_s: float | None) 
         The graph; see `Workflow.from_graph`.
     job_id, submit_s
         As in the class; None for the graph's attribute, else 1 and 0.
-
-    Raises
-    ------
-    RequestError
-        It is not a DiGraph, or has no nodes; `job_id` is no integer, or `submit_s` no number.
-    ImpossibleJobError
-        An attribute of a node is missing or of another type, or two nodes have the same name.
     """
     import networkx as nx  # noqa: PLC0415  only who has a graph waits for the library
 

@@ -16,18 +16,9 @@ _NEEDED: Final = ("submit_s", "runtime_s", "cores")
 
 
 def columns_of(frame: object) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return the columns of a table by name, those that may be omitted too, and what was filled in how often.
+    """Return the columns of a table, as `Workload.from_frame` takes it, by name; and what was filled in how often.
 
-    Parameters
-    ----------
-    frame
-        As in `simmodels.Workload.from_frame`.
-
-    Raises
-    ------
-    RequestError
-        It is no table, a needed column is missing, or a runtime is no number; or a limit is -1 or 0 where others are
-        missing.
+    Columns that may be omitted are among them.
     """
     table: Any = frame
     if not (isinstance(table, Mapping) or hasattr(table, "columns")):

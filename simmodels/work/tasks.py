@@ -18,7 +18,7 @@ OF_WORKFLOWS: Final = ("job_id", "submit_s", "runtime_s", "cores")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tasks:
-    """Which rows of a workload are tasks of workflows.
+    """Which rows of a workload are tasks of workflows, each of which is there once: schedulers know it by the object.
 
     Parameters
     ----------
@@ -30,11 +30,6 @@ class Tasks:
         int64[n], the number of the workflow that each row belongs to; -1 for a rigid job.
     columns
         The columns of the workload that `Workload.of_workflows` made: if these are its columns, they are unchanged.
-
-    Raises
-    ------
-    RequestError
-        A workflow is there twice: the object, by which schedulers and schedules know it.
     """
 
     workflows: tuple[Workflow, ...]

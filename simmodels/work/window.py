@@ -33,11 +33,6 @@ def windowed(workload: Workload, window_s: tuple[Duration, Duration]) -> Windowe
 
     A job runs at the window's begin if it was submitted before, and would end after it had it started at once.
 
-    Raises
-    ------
-    RequestError
-        The window has no length.
-
     References
     ----------
     Perotin et al. (2023), section 5.1, doi 10.1145/3624062.3624194, and its program.

@@ -440,17 +440,12 @@ class Workflow(Guided):
         return np.asarray(graph.successor_sums(order, self.first, self.successor, volume))
 
     def require_runnable(self, largest: Mapping[str | None, int]) -> None:
-        """Refuse the job if a task of it can never run.
+        """Refuse the job if a task of it can never run (`ImpossibleJobError`).
 
         Parameters
         ----------
         largest
             By kind, the cores of the largest cluster of that kind; None for clusters that take any kind.
-
-        Raises
-        ------
-        ImpossibleJobError
-            Naming the job, the task, and its kind or its cores.
         """
         of_any = largest.get(None, 0)
         of_all = max(largest.values(), default=0)

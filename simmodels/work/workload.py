@@ -290,13 +290,7 @@ class Workload(Guided):
         return () if self.tasks is None else self.tasks.workflows
 
     def require_unchanged(self) -> None:
-        """Refuse a workload with rows of workflows that are not those of the workflows.
-
-        Raises
-        ------
-        RequestError
-            Naming the column.
-        """
+        """Refuse a workload with rows of workflows that are not those of the workflows."""
         if self.tasks is None:
             return
         columns = self.tasks.columns
@@ -470,14 +464,9 @@ class Workload(Guided):
         return np.zeros(len(self), np.bool_) if asked is None else ~(asked > 0)
 
     def require_runnable(self, cores: int) -> None:
-        """Refuse the workload if a job of it (known, as above) can never run on `cores` cores.
+        """Refuse the workload if a job of it (known, as above) can never run on `cores` cores (`ImpossibleJobError`).
 
-        Raises
-        ------
-        RequestError
-            It holds workflows: their tasks wait for each other, which whoever asks does not heed.
-        ImpossibleJobError
-            Naming the first such job, the value, the limit, and how many more there are.
+        Workflows are refused, too: their tasks wait for each other, which whoever asks does not heed.
         """
         if self.tasks is not None and len(self.tasks.workflows):
             raise RequestError(
