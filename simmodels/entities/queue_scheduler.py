@@ -46,7 +46,7 @@ class QueueScheduler(Scheduler):
 
     It is a process: at the end of each instant at which something was submitted, ended or powered,
     it asks the compiled pass (`simmodels.passes.queue_events`) what starts, and starts it. Extend it by
-    overriding `submit`, `start` or `ended`, or by calling `set_order` from a process of yours.
+    overriding `submit`, `start` or `ended`, or by calling `reconfigure` from a process of yours.
 
     Parameters
     ----------
@@ -142,25 +142,6 @@ class QueueScheduler(Scheduler):
         self._powered += more
         super().note_power(machine, more)
 
-    def set_order(self, order: str | Priority, backfill_order: str | Priority | None = None) -> None:
-        """Go over to another order, from the next decision on.
-
-        Raises
-        ------
-        RequestError, UnknownNameError
-            No such order, or a backfill order for a backfilling that has none.
-        """
-        changed = self.options.with_order(order, backfill_order)
-        self._rows = self._filled_rows(changed)
-        self.options = changed
-        self.order_changes += 1
-        self._may_refuse = self.options.may_refuse
-        _, second = self.options.both
-        state.set_rows(self._queue, *self._rows.matrices)
-        state.set_draw(self._queue, self._drawn(self._room))
-        keys, moving = (self.order.key_function, second.key_function), (self.order.moving, second.moving)
-        queue.set_order(self._queue, *keys, *moving, second is self.order, float(self.env.now))
-
     @takes_options(QueueOptions, changed=True)
     def reconfigure(self, **options: object) -> None:
         """Change options by name, from the next decision on; for a decision at this instant, call `wake` too.
@@ -181,16 +162,25 @@ class QueueScheduler(Scheduler):
         changed = self.options.with_changes(options)
         if not options:
             return
-        if not options.keys() - {"order", "backfill_order"}:
-            self.set_order(changed.order, changed.backfill_order)
-            return
         self._rows = self._filled_rows(changed)
+        self.options = changed
+        self._may_refuse = changed.may_refuse
+        if options.keys() <= {"order", "backfill_order"}:
+            self.order_changes += 1
+            self._sort_again()
+            return
+        self.changes += 1
         self._overruns.add(changed.overrun)
         self._kill = changed.overrun == "kill"
-        self.options = changed
-        self.changes += 1
-        self._may_refuse = changed.may_refuse
         self._open_again()
+
+    def _sort_again(self) -> None:
+        """Go over to other orders, of the queue as it is."""
+        first, second = self.options.both
+        state.set_rows(self._queue, *self._rows.matrices)
+        state.set_draw(self._queue, self._drawn(self._room))
+        keys, moving = (first.key_function, second.key_function), (first.moving, second.moving)
+        queue.set_order(self._queue, *keys, *moving, second is first, float(self.env.now))
 
     def note_lengths(self) -> None:
         """Take note that what waits takes another time than it did: it is queued again, and planned again."""
@@ -216,7 +206,7 @@ class QueueScheduler(Scheduler):
 
     @property
     def order(self) -> Priority:
-        """Return who is first; `set_order` changes it."""
+        """Return who is first; `reconfigure` changes it."""
         return self.options.order
 
     @property

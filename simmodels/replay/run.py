@@ -168,20 +168,7 @@ class Replay:
         set_draw(self._queue, draws)
 
     def set_order(self, order: str | Priority, backfill_order: str | Priority | None = None, *, now_s: float) -> None:
-        """Go over to another order, from the next decision on; see `simmodels.QueueScheduler.set_order`.
-
-        Parameters
-        ----------
-        order, backfill_order
-            As in `simmodels.simulate`.
-        now_s
-            The instant, at which the replay has stopped.
-
-        Raises
-        ------
-        RequestError, UnknownNameError
-            No such order, or a backfill order for a backfilling that has none.
-        """
+        """Go over to another order at `now_s`, at which the replay has stopped, as in `QueueScheduler.reconfigure`."""
         changed = self.options.with_order(order, backfill_order)
         rows = self._filled_rows(changed)
         self.options = changed

@@ -65,7 +65,7 @@ def test_a_scheduler_may_hold_jobs_back() -> None:
     sm.Source(env, workload, into=scheduler)
     recorder = sm.Recorder(env)
     env.run()
-    starts = recorder.attempts.set_index("job_id")["start_s"]
+    starts = recorder.schedule().runs.set_index("job_id")["start_s"]
     assert starts.to_dict() == {1: 0.0, 2: 0.0, 4: 1.0, 3: 5.0}
 
 
@@ -79,7 +79,7 @@ def test_a_process_may_change_the_order_as_it_goes() -> None:
     def tuner() -> Process:
         for instant, order in ((5.0, "SPF"), (10.5, "LPF")):
             yield env.at(instant)
-            scheduler.set_order(order)
+            scheduler.reconfigure(order=order)
             seen.append([job.job_id for job in scheduler.waiting])
 
     env.process(tuner())
@@ -110,7 +110,7 @@ def test_the_order_may_be_random_from_some_instant_on() -> None:
 
         def tuner() -> Process:
             yield env.at(100.5)
-            scheduler.set_order("RANDOM", None)
+            scheduler.reconfigure(order="RANDOM", backfill_order=None)
 
         env.process(tuner())
         return scheduled(scheduler, log(1500)).start_s.tolist()
@@ -125,8 +125,8 @@ def test_a_schedule_names_the_order_that_was_set_last() -> None:
     recorder = sm.Recorder(env)
     env.run()
     assert "order_changes" not in recorder.schedule().about
-    scheduler.set_order("LPF")
-    scheduler.set_order("SAF", "SQF")
+    scheduler.reconfigure(order="LPF")
+    scheduler.reconfigure(order="SAF", backfill_order="SQF")
     about = recorder.schedule().about
     assert (about["order"], about["backfill_order"], about["order_changes"]) == ("SAF", "SQF", 2)
 
@@ -226,10 +226,10 @@ def test_what_cannot_be_changed_is_refused_and_all_stays_as_it_is() -> None:
     with pytest.raises(RequestError, match=r"threshold_s must be a number of seconds >= 0, or None \(got -1"):
         scheduler.reconfigure(order="SAF", threshold_s=-1)
     with pytest.raises(UnknownNameError, match="unknown order 'FFCS'"):
-        scheduler.set_order("FFCS")
+        scheduler.reconfigure(order="FFCS")
     scheduler.reconfigure(backfilling="greedy")
     with pytest.raises(RequestError, match=r"a backfill order \(SPF\) with backfilling 'greedy'"):
-        scheduler.set_order("FCFS", "SPF")
+        scheduler.reconfigure(order="FCFS", backfill_order="SPF")
     assert (scheduler.order.name, scheduler.options.threshold_s, scheduler.changes) == ("SPF", None, 1)
 
     class Mine(sm.Scheduler):

@@ -214,7 +214,7 @@ def test_a_job_without_a_column_is_refused_when_it_is_submitted() -> None:
         queue.submit(sm.Job(7, 0.0, 1.0, 1.0, 1))
     queue.submit(sm.Job(8, 0.0, 1.0, 1.0, 1, extras={"memory": 3.0}))
     with pytest.raises(RequestError, match="an order names colour, and job 8 has no such number"):
-        queue.set_order(Order("by colour", lambda colour: colour))
+        queue.reconfigure(order=Order("by colour", lambda colour: colour))
     assert queue.order is BY_MEMORY
 
 
@@ -246,7 +246,7 @@ def test_an_order_may_change_to_one_that_names_more_while_jobs_wait_and_the_queu
         sm.Source(env, log, into=queue)
         recorder = sm.Recorder(env)
         env.run(until=200.5)
-        queue.set_order(second)
+        queue.reconfigure(order=second)
         env.run(until=400.5)
         queue.reconfigure(order=first, backfilling="greedy")
         env.run()
