@@ -59,7 +59,7 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     suffix = _suffix(path)
     try:
         with open_regular(path) as file:
-            text = file.read().decode()
+            text = file.read()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise FileFormatError(str(path), None, f"cannot be read: {reason.lower()}") from error

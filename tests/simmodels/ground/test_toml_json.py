@@ -63,7 +63,7 @@ def test_a_file_is_written_in_the_format_of_its_name(tmp_path: Path, name: str) 
         ("a.toml", b"x = 1\n" + b"a." * 50_000 + b"a = 1", ", line 2: a key must have at most 100 parts (got 'a.a.a"),
         ("a.toml", b"[" + b"'a' . " * 50_000 + b"a]", ", line 1: a key must have at most 100 parts (got "),
         ("a.toml", b"x" * 200_000, ": no TOML: expected '=' after a key"),
-        ("a.toml", b"\xff", ": cannot be read: "),
+        ("a.toml", b"\xff", ": no TOML that can be read: it is no UTF-8: "),
         ("a.toml", None, ": cannot be read: no such file or directory"),
         *(
             (f"a.{name}", form.format("1" * 5000).encode(), f": no {name.upper()} that can be read: {what}")
