@@ -1,98 +1,30 @@
 """Recorder: an observer that keeps every attempt, and makes a schedule of them."""
 
-import math
 from array import array
 from collections.abc import Sequence
-from struct import Struct
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simmodels.clusters.checkpoints import Checkpoints, checkpoint_numbers
 from simmodels.clusters.cluster_spec import Terms
-from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.base_scheduler import Scheduler
-from simmodels.entities.cluster import Cluster, as_cluster
+from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
-from simmodels.entities.environment import Environment
-from simmodels.entities.events import Ended, Powered, Submitted
-from simmodels.entities.job import TaskRun
-from simmodels.entities.machine import Machine
+from simmodels.entities.record import RARE, RULES, Record
 from simmodels.entities.source import Source
 from simmodels.entities.tuner import KnobTuner
 from simmodels.errors import RequestError, must_be
-from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import Duration, as_window
-from simmodels.ground.numbers import ranges
-from simmodels.results.attempts import PART_COLUMNS, RULE_COLUMNS, Attempts, unexpected
+from simmodels.results.attempts import PART_COLUMNS, Attempts, unexpected
 from simmodels.results.course import with_conditions
-from simmodels.results.schedule import ATTEMPT_COLUMNS, COMPLETED, KILLED, UNFINISHED, Schedule
+from simmodels.results.schedule import KILLED, UNFINISHED, Schedule
 from simmodels.work.workflow import Workflow
-from simmodels.work.workload import COLUMNS, Job, Workload
-
-# One record per job, and one per attempt, as bytes: a row of a table takes a third of the time of a column each.
-_JOB = np.dtype(
-    [
-        ("job_id", np.int64),
-        ("submit_s", np.float64),
-        ("runtime_s", np.float64),
-        ("estimate_s", np.float64),
-        ("cores", np.int64),
-        ("user_id", np.int64),
-    ]
-)
-_ATTEMPT = np.dtype(
-    [
-        ("of", np.int64),  # the number of its job
-        ("start_s", np.float64),
-        ("end_s", np.float64),
-        ("executed_s", np.float64),
-        ("outcome", np.int8),
-        ("counted", np.bool_),
-        ("on", np.int32),  # the number of its cluster in the environment
-        ("machine", np.int64),  # its lowest machine; -1 in a pool
-        ("work_s", np.float64),  # what it did that is not lost; NaN where only its outcome says it
-        ("speed", np.float64),
-        ("rule", np.int32),  # the number of its checkpoints among those that were seen
-        ("changed", np.bool_),  # whether only its cluster or its scheduler says how long it runs
-    ]
-)
-_RARE: Final = ("warned_s", "earlier_s", "stopped")
-_RULES: Final = ("speed", *RULE_COLUMNS)
+from simmodels.work.workload import COLUMNS, Workload
 
 
-def _packing(record: np.dtype[np.void]) -> Struct:
-    """Return what packs the values of a record."""
-    return Struct("=" + "".join(record[name].char.replace("l", "q") for name in record.names or ()))
-
-
-_pack_job, _pack_attempt = _packing(_JOB).pack, _packing(_ATTEMPT).pack
-
-
-def _earlier_s(attempt: Attempt) -> float:
-    """Return how long an attempt ran before the simulation began."""
-    return 0.0 if attempt.left is None else attempt.left.earlier_s
-
-
-def _require_early(env: Environment) -> None:
-    """Refuse to begin recording when jobs were submitted already: a schedule would lack them."""
-    if any(source.submitted for source in env.all(Source)) or any(each.running for each in env.all(Cluster)):
-        raise RequestError(
-            f"a Recorder is created at {env.now:g} s, after the first submission", "create it before the clock runs"
-        )
-
-
-def _unseen(job: Job) -> RequestError:
-    """Return the error about a job that runs, and was not seen submitted."""
-    return RequestError(
-        f"job {job.job_id} runs, but this recorder has not seen it submitted",
-        "make the recorder before the simulation runs; if a job is changed at its start, set attempt.submitted",
-    )
-
-
-class Recorder:
+class Recorder(Record):
     """Keeps one record per attempt; make it before the simulation runs.
 
     It keeps numbers, not objects: a million jobs cost it about 100 MB, and Python's collector nothing.
@@ -115,217 +47,6 @@ class Recorder:
     >>> recorder.schedule().metrics()["mean_wait_s"]
     2.5
     """
-
-    def __init__(self, env: Environment, cluster: Cluster | None = None) -> None:
-        self.env = as_instance("env", env, Environment)
-        self.cluster = None if cluster is None else as_cluster(env, cluster)
-        _require_early(env)
-        self._jobs = bytearray()  # a record of each submitted job, and of each task of a submitted workflow
-        self._count = 0  # of these; the place of one among them is its number
-        # By id, what is not done: its (first) number, and the object itself, so that its id stays its own.
-        self._undone: dict[int, tuple[int, Job | Workflow]] = {}
-        self._back: set[int] = set()  # ids of those that were lost, and wait again: perhaps somewhere else
-        self._flows: list[tuple[int, Workflow]] = []  # every submitted workflow, and the number of its first task
-        self._ended = bytearray()  # a record of each attempt that has ended
-        self._parts: list[tuple[int, int, int]] = []  # attempts on several machines: their place here, machine, cores
-        self._rules: dict[Checkpoints, int] = {}  # those under which attempts ran
-        self._last_rule: tuple[Checkpoints | None, int] = (None, 0)
-        self._rare: list[tuple[int, float, float, bool]] = []  # place, warned_s, earlier_s and stopped, where one is
-        self._lost = False
-        self._first_s = float(env.now)
-        self._switched: dict[Machine, array[float]] = {}  # when it went off, came back, went off, ...
-        for cluster_ in env.all(Cluster):
-            for machine in cluster_.machines:
-                if not machine.is_on:
-                    self._see_power(machine)
-        env.on(Powered, lambda event: self._see_power(event.machine))
-        env.on(Submitted, self._see_submit)
-        env.on(Ended, self._see_end)
-
-    # -- what it sees -------------------------------------------------------------------------------
-
-    def _see_submit(self, event: Submitted) -> None:
-        job = event.job
-        key = id(job)
-        if key in self._back:
-            self._back.remove(key)
-            return
-        if key in self._undone:
-            what = f"job {job.job_id} is submitted again before it is done"
-            raise RequestError(what, "submit a copy (dataclasses.replace)")
-        self._undone[key] = (self._count, job)
-        if isinstance(job, Workflow):
-            self._flows.append((self._count, job))
-            self._jobs += bytes(len(job) * _JOB.itemsize)  # filled when it is read
-            self._count += len(job)
-            return
-        self._jobs += _pack_job(job.job_id, job.submit_s, job.runtime_s, job.estimate_s, job.cores, job.user_id)
-        self._count += 1
-
-    def _see_end(self, event: Ended) -> None:
-        attempt = event.attempt
-        submitted, outcome = attempt.submitted, attempt.outcome
-        number = self._number_of(submitted)
-        if number is not None:
-            self._keep(attempt, number)
-        elif self.cluster is None or attempt.cluster is self.cluster:
-            raise _unseen(submitted)
-        if isinstance(submitted, TaskRun):
-            return  # a workflow is known forever: its other tasks may be lost, or still to come
-        if outcome is not Outcome.LOST:
-            if self._back:
-                self._back.discard(id(submitted))
-            self._undone.pop(id(submitted), None)
-        elif id(submitted) in self._undone:
-            self._back.add(id(submitted))
-
-    def _keep(self, attempt: Attempt, number: int) -> None:
-        """Keep what is known of an attempt that has ended, at the job of this number."""
-        if attempt.outcome is Outcome.COMPLETED:
-            code = COMPLETED
-        elif attempt.outcome is Outcome.KILLED:
-            code = KILLED
-        else:
-            code = UNFINISHED
-            self._lost = True
-        places, at = attempt.places, len(self._ended) // _ATTEMPT.itemsize
-        if len(places) > 1:
-            self._parts += [(at, machine.index, cores) for machine, cores in places]
-        if code == UNFINISHED or attempt.left is not None:
-            lost, earlier_s = code == UNFINISHED, _earlier_s(attempt)
-            stopped = lost and all(machine.is_on for machine, _ in places)
-            if earlier_s or stopped or (lost and attempt.warned_s is not None):
-                warned_s = attempt.warned_s if lost and attempt.warned_s is not None else math.nan
-                self._rare.append((at, warned_s, earlier_s, stopped))
-        self._ended += _pack_attempt(
-            number,
-            attempt.start_s,
-            attempt.end_s,
-            attempt.executed_s,
-            code,
-            attempt.counted,
-            attempt.cluster.number,
-            places[0][0].index if places else -1,
-            math.nan if attempt.work_s is None else attempt.work_s,
-            attempt.speed,
-            self._last_rule[1] if attempt.checkpoints is self._last_rule[0] else self._rule(attempt.checkpoints),
-            attempt.changed,
-        )
-
-    def _rule(self, given: Checkpoints) -> int:
-        """Return the number of checkpoints; most are those of the attempt before, and a hash of them takes long."""
-        self._last_rule = (given, self._rules.setdefault(given, len(self._rules)))
-        return self._last_rule[1]
-
-    def _see_power(self, machine: Machine) -> None:
-        if self.cluster is None or machine.cluster is self.cluster:
-            self._switched.setdefault(machine, array("d")).append(self.env.now)
-
-    def _number(self, job: Job) -> int:
-        """Return the number of a job, or a task, that was submitted and is not done."""
-        number = self._number_of(job)
-        if number is None:
-            raise _unseen(job)
-        return number
-
-    def _number_of(self, job: Job) -> int | None:
-        """Return the number of a job, or a task, that was submitted and is not done; None if it was not seen."""
-        known, after = self._undone.get(id(job)), 0
-        if known is None and isinstance(job, TaskRun):
-            known, after = self._undone.get(id(job.workflow)), job.task
-        return None if known is None else known[0] + after
-
-    # -- what it has seen ---------------------------------------------------------------------------
-
-    def _submitted(self) -> NDArray[np.void]:
-        """Return the records of what was submitted; a copy, for there is more to come."""
-        jobs = np.frombuffer(bytearray(self._jobs), _JOB)
-        if self._flows:
-            flows = [flow for _, flow in self._flows]
-            tasks = Workload.of_workflows(flows)
-            count = np.array([len(flow) for flow in flows])
-            first = np.array([number for number, _ in self._flows])
-            at = ranges(first, count)
-            for name in COLUMNS:
-                jobs[name][at] = getattr(tasks, name)
-        return jobs
-
-    def _attempts_that_ended(self) -> NDArray[np.void]:
-        """Return the records of attempts; a copy, for there is more to come."""
-        return np.frombuffer(bytes(self._ended), _ATTEMPT)
-
-    def _clusters(self) -> list[Cluster]:
-        """Return the clusters that belong to the schedule: all that somebody serves, or on which something ran."""
-        if self.cluster is not None:
-            return [self.cluster]
-        used = set(self._attempts_that_ended()["on"].tolist())
-        clusters = self.env.all(Cluster)
-        kept = [each for each in clusters if each.served_by is not None or each.number in used or each.running]
-        return kept or clusters
-
-    def _table(self) -> pd.DataFrame:
-        """Return number of the job, start, end (NaN while it runs), executed, code, ... of each attempt, by start.
-
-        Of a recorder of one cluster also those of its jobs on others.
-        """
-        ended = self._attempts_that_ended()
-        columns = {name: ended[name].copy() for name in _ATTEMPT.names or ()}
-        table = pd.DataFrame(columns | {"at": np.arange(len(ended))})  # where it is kept; -1 of those that run
-        work_s = np.where(table["outcome"] == UNFINISHED, 0.0, table["executed_s"])
-        table["work_s"] = table["work_s"].where(table["work_s"].notna(), work_s)
-        at, *rare = np.array(self._rare, np.float64).reshape(-1, 4).T
-        for name, values, usual in zip(_RARE, rare, (np.nan, 0.0, 0.0), strict=True):
-            column = np.full(len(table), usual)
-            column[at.astype(np.int64)] = values
-            table[name] = column
-        running: list[dict[str, Any]] = []
-        for cluster in self.env.all(Cluster):
-            running += [
-                {
-                    "of": self._number(attempt.submitted),
-                    "start_s": attempt.start_s,
-                    "end_s": np.nan,
-                    "executed_s": np.nan,
-                    "outcome": UNFINISHED,
-                    "counted": attempt.counted,
-                    "on": cluster.number,
-                    "machine": attempt.places[0][0].index if attempt.places else -1,
-                    "work_s": cluster.work_so_far_s(attempt),
-                    "speed": attempt.speed,
-                    "rule": self._rule(attempt.checkpoints),
-                    "changed": attempt.changed,
-                    "at": -1,
-                    "warned_s": np.nan,
-                    "earlier_s": _earlier_s(attempt),
-                    "stopped": 0.0,
-                }
-                for attempt in cluster.running
-                if self.cluster in {None, cluster} or self._number_of(attempt.submitted) is not None
-            ]
-        if running:
-            table = pd.concat([table, pd.DataFrame(running, columns=table.columns)], ignore_index=True)
-        rules = np.array([checkpoint_numbers(each) for each in self._rules], np.float64).reshape(-1, 3)
-        for name, values in zip(RULE_COLUMNS, rules.T, strict=True):
-            table[name] = values[table["rule"]]
-        table["stopped"] = table["stopped"].astype(np.bool_)
-        table = table.sort_values(["start_s", "of"], kind="stable", ignore_index=True)
-        return table.assign(attempt=table.groupby("of").cumcount() + 1)
-
-    @property
-    def attempts(self) -> pd.DataFrame:
-        """Return a table: one row per attempt in order of start (job_id, attempt, start_s, end_s, outcome).
-
-        Outcomes are codes as in `Schedule`: 0 completed, 1 killed, 2 lost or still running.
-        """
-        table = self._table()
-        table = table[self._is_here(table)].reset_index(drop=True)
-        table.insert(0, "job_id", self._submitted()["job_id"][table["of"].to_numpy()])
-        return table[list(ATTEMPT_COLUMNS)]
-
-    def _is_here(self, table: pd.DataFrame) -> NDArray[np.bool_]:
-        """Return which attempts are on the recorder's cluster; all of them, if it has none of its own."""
-        on = table["on"].to_numpy()
-        return np.ones(len(on), np.bool_) if self.cluster is None else on == self.cluster.number
 
     def _parted(self, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, NDArray[np.int64]]:
         """Return the attempts here, those elsewhere, and the numbers of the jobs that ran last elsewhere."""
@@ -469,7 +190,7 @@ class Recorder:
         columns, odd = self._columns(table, at, clusters, parts)
         if terms.modelled and not on_machines:
             columns["executed_s"] = table["executed_s"].to_numpy()
-        elsewhere = away[["attempt", "start_s", "end_s", "outcome", "work_s", *_RARE, "changed", *_RULES]]
+        elsewhere = away[["attempt", "start_s", "end_s", "outcome", "work_s", *RARE, "changed", *RULES]]
         return Schedule.from_attempts(
             workload,
             [cluster.spec for cluster in clusters],
@@ -544,11 +265,11 @@ class Recorder:
             pools = [each.number for each in clusters if not each.machines]  # each is one machine
             known["machine"] = np.where(np.isin(known["on"], pools), 0, known["machine"])
             columns |= {name: known[name] for name in ("machine", "work_s")}
-            rare = (*_RARE, "changed")
+            rare = (*RARE, "changed")
         attempts = Attempts.of(row=at, cluster=cluster, attempt=known["attempt"], machine=known["machine"])
         no_parts = pd.DataFrame(columns=PART_COLUMNS) if parts is None else parts
         usual = with_conditions(attempts, [each.spec for each in clusters], no_parts)
-        odd = {name: known[name] for name in _RULES if not np.array_equal(known[name], getattr(usual, name))}
+        odd = {name: known[name] for name in RULES if not np.array_equal(known[name], getattr(usual, name))}
         return columns, unexpected(**{name: known[name] for name in rare}) | odd
 
     def _spread(self, table: pd.DataFrame, at: NDArray[np.int64], clusters: Sequence[Cluster]) -> pd.DataFrame:

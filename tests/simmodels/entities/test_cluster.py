@@ -160,7 +160,7 @@ def test_a_job_lost_during_what_it_does_runs_again_from_the_start() -> None:
     recorder = sm.Recorder(env)
     env.process(switch(env, cluster, [(2, 0, False), (4, 0, True), (9, 0, False), (20, 0, True)]))
     env.run()
-    assert recorder.attempts[["attempt", "start_s", "end_s", "outcome"]].to_numpy().tolist() == [
+    assert recorder.schedule().runs[["attempt", "start_s", "end_s", "outcome"]].to_numpy().tolist() == [
         [1, 0, 2, 2],
         [2, 4, 9, 2],
         [3, 20, 33, 0],
@@ -192,7 +192,7 @@ def model(
     env.process(switch(env, cluster, plan))
     env.run()
     assert cluster.free_cores == sum(machine.cores for machine in cluster.machines if machine.is_on)
-    return recorder.schedule(), recorder.attempts[["job_id", "start_s", "end_s", "outcome"]].to_numpy().tolist()
+    return recorder.schedule(), recorder.schedule().runs[["job_id", "start_s", "end_s", "outcome"]].to_numpy().tolist()
 
 
 def test_what_runs_on_a_machine_that_goes_off_is_lost_and_runs_again_elsewhere() -> None:

@@ -119,7 +119,7 @@ def test_a_placer_forgets_a_lost_job_that_ended_lets_go(kind: Any) -> None:  # n
     assert placer.jobs_not_done == []
     placer.submit(sm.Job(2, 3.0, 5.0, 5.0, 4))  # the cores of the lost one are free
     env.run()
-    assert recorder.attempts["start_s"].tolist() == [0, 3]
+    assert recorder.schedule().runs["start_s"].tolist() == [0, 3]
 
 
 # -- what is refused when the model is built -----------------------------------------------------------

@@ -47,13 +47,13 @@ def model(seed: int) -> tuple[sm.Schedule, pd.DataFrame]:
         dice = env.stream("tuner")
         for day in range(1, 10):
             yield env.at(100.0 * day)
-            scheduler.set_order(str(dice.choice(sm.TWELVE_ORDERS)))
+            scheduler.reconfigure(order=str(dice.choice(sm.TWELVE_ORDERS)))
 
     for machine in cluster.machines:
         env.process(fails(machine))
     env.process(tunes())
     env.run()
-    return recorder.schedule(), recorder.attempts
+    return recorder.schedule(), recorder.schedule().runs
 
 
 def digest(seed: int) -> str:

@@ -95,7 +95,7 @@ def test_whatever_machines_do_jobs_complete_on_those_that_are_on_and_no_core_is_
 @given(jobs, plans, options)
 def test_every_attempt_but_the_last_was_lost_with_a_machine_of_its_own(rows, plan, how) -> None:  # noqa: ANN001
     model = Model(rows, plan, how)
-    attempts = model.recorder.attempts
+    attempts = model.recorder.schedule().runs
     assert len(attempts) == len(model.ran)
     for _, of_job in attempts.groupby("job_id"):
         assert of_job["attempt"].tolist() == list(range(1, len(of_job) + 1))
