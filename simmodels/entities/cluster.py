@@ -263,7 +263,7 @@ class Cluster:
 
     def work_so_far_s(self, attempt: Attempt) -> float:
         """Return for how long an attempt has done work by now, in seconds."""
-        return worked_s(attempt, float(self.env.now))
+        return worked_s(attempt, float(self.env.now) - attempt.start_s)
 
     # -- what schedulers use ------------------------------------------------------------------------
 

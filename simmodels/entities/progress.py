@@ -1,5 +1,7 @@
 """Progress: what is left of jobs that were interrupted, or ran before the simulation began; one for all clusters."""
 
+from typing import cast
+
 from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.entities.attempt import Attempt, Left, Outcome
 from simmodels.entities.job import TaskRun
@@ -44,7 +46,7 @@ class Progress(dict[object, tuple[Job, float, Left]]):
         elif attempt.outcome is Outcome.COMPLETED:
             attempt.work_s = left.work_s / speed - before_s
         else:
-            attempt.work_s = worked_s(attempt, now)
+            attempt.work_s = worked_s(attempt, cast("float", attempt.executed_s))  # not the rounded end - start
         self.forget(attempt.submitted)
 
 
@@ -59,11 +61,11 @@ def duration_s(left: Left, speed: float, saving: Checkpoints) -> float:
     return whole_s - left.earlier_s
 
 
-def worked_s(attempt: Attempt, now: float) -> float:
-    """Return for how long an attempt has done work by now, since the simulation began."""
+def worked_s(attempt: Attempt, elapsed_s: float) -> float:
+    """Return for how long an attempt has done work some time after its start, since the simulation began."""
     left, speed, saving = left_at_start(attempt), attempt.speed, attempt.checkpoints
     before_s = _done_s(left._replace(restart_s=0.0), 0.0, speed, saving)
-    return _done_s(left, now - attempt.start_s, speed, saving) - before_s
+    return _done_s(left, elapsed_s, speed, saving) - before_s
 
 
 def _done_s(left: Left, elapsed_s: float, speed: float, saving: Checkpoints) -> float:

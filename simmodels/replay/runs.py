@@ -161,11 +161,9 @@ def end_next(runs):
 @compiled
 def kill_next(runs, lasted):
     """Let the next attempt that ends do so, killed at its estimate after `lasted` seconds; return its number."""
-    known = runs.keeping > 0 or runs.interval < np.inf
     a = end_next(runs)
-    slot = runs.slot[a]
     runs.outcome[a] = KILLED
-    runs.work[a] = _worked(runs, slot, runs.end[a] - runs.start[a]) if known else lasted
+    runs.work[a] = _worked(runs, runs.slot[a], lasted)
     return a
 
 

@@ -16,7 +16,7 @@ Driver = Any
 Element = Any
 """Of selenium."""
 
-LOCAL = ("file:", "data:", "about:", "chrome:", "blob:")
+LOCAL = ("file:", "data:", "about:", "chrome:", "chrome-untrusted:", "blob:")  # chrome: the browser's own first page
 STUDY = """
     import matplotlib.figure
     import pandas as pd

@@ -19,7 +19,7 @@ Driver = Any
 """Of selenium."""
 
 WIDTH, HEIGHT = 1200, 800
-LOCAL = ("file:", "data:", "about:", "chrome:", "blob:")
+LOCAL = ("file:", "data:", "about:", "chrome:", "chrome-untrusted:", "blob:")  # chrome: the browser's own first page
 DRAWN = "return document.documentElement.dataset.ready === 'yes' && {0}"
 RESTS = DRAWN.format("(({chart}) => chart.raster && !chart.busy && !chart.waiting && chart.covered())(window.schedlab)")
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import simmodels as sm
@@ -168,7 +168,25 @@ def _sorted(parts: pd.DataFrame | None) -> pd.DataFrame:
     return parts.sort_values(["row", "attempt", "machine"], ignore_index=True)
 
 
+# one is killed after 1.4000000000000001 s, at 2.0: its work is how long it ran, not a difference of two instants
+_KILLED_LATER = (
+    [(0.0, 0.2, 0.2, 1), (0.0, 1.5, 1.4000000000000001, 1)],
+    {
+        "backfilling": "none",
+        "overrun": "kill",
+        "capacity": [
+            sm.CapacityChange(0.0, 1),
+            sm.CapacityChange(0.1, 0, mode="checkpoint"),
+            sm.CapacityChange(0.6000000000000001, 2),
+        ],
+        "machines": 2,
+        "cores_per_machine": 1,
+    },
+)
+
+
 @given(models())
+@example(_KILLED_LATER)
 @settings(max_examples=60)
 def test_both_engines_are_the_same(model: tuple[list[tuple[float, ...]], dict[str, Any]]) -> None:
     assert_engines_agree(*model)
