@@ -17,7 +17,7 @@ from simmodels.version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("simmodels", "workloads", "experiments")
-MADE = shutil.ignore_patterns("__pycache__", "*.nb[ic]")
+MADE = shutil.ignore_patterns("__pycache__")
 
 
 def run(*command: str | Path, cwd: Path, path: str | None = None) -> str:

@@ -23,11 +23,10 @@ from experiments.campaigns.plan import Shipment
 from experiments.campaigns.workers import Call, Worker, WorkerDiedError, without_interrupts
 from experiments.inputs import describe_error
 from simmodels.errors import RequestError, StoppedError
-from simmodels.ground.compiled import is_kept
+from simmodels.ground.kept_code import CODE_FOLDER, is_kept
 from simmodels.ground.numbers import as_integer
 
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-_CODE: Final = "NUMBA_CACHE_DIR"
 KEPT: Final = "what was finished is kept, and the same command goes on"
 NEEDED: Final = "schedlab must be installed there"
 _PATIENCE_S: Final = 60.0
@@ -125,11 +124,11 @@ class Processes(Backend):
 
     def __enter__(self) -> Self:
         # A worker has one core: libraries with threads of their own would only stand in each other's way.
-        self._outside = {name: os.environ.get(name) for name in (*_THREADS, _CODE)}
+        self._outside = {name: os.environ.get(name) for name in (*_THREADS, CODE_FOLDER)}
         os.environ.update({name: "1" for name in _THREADS if self._outside[name] is None})
         if not is_kept():  # one of them compiles for all, at least for this run
             self._code = tempfile.mkdtemp(prefix="schedlab-compiled-")
-            os.environ[_CODE] = self._code
+            os.environ[CODE_FOLDER] = self._code
         self._pool = _ProcessPool(self.shipment, self.workers, self._limit_s)
         # Ctrl-C may come here too, or just before the caller is ready to leave. Python would then wait, as it ends, for
         # workers that nobody ends.

@@ -7,9 +7,9 @@ calls: its function is optimised by itself, and kept as bitcode, beside that of 
 these, as they are, and make machine code. Of what a function calls, it sees the code of what is short, since LLVM would
 copy nothing else into it. So the machine code is what numba would make, but that a function was optimised only once.
 
-This goes by three hooks of numba: the pipeline of a dispatcher (`pipeline_class`, documented), the class of the library
-that its lowering fills, and the class of its cache. Other code that numba compiles is not touched. The latter two are
-not public, so `compiled` uses this module only with the numba that it was tested with.
+This goes by two hooks of numba: the pipeline of a dispatcher (`pipeline_class`, documented), and the class of the
+library that its lowering fills. Other code that numba compiles is not touched. The latter is not public, so `compiled`
+uses this module only with the numba that it was tested with.
 """
 
 from collections.abc import Callable
@@ -17,12 +17,13 @@ from typing import Any, ClassVar, Final
 
 import llvmlite.binding as llvm
 from numba import njit
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, compile_result
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.environment import lookup_environment
 from numba.core.typed_passes import NativeLowering
+
+from simmodels.ground.kept_code import PLAIN, Form
 
 _SHORT: Final = 400
 """Lines of code of LLVM up to which a function's is shown to its callers: LLVM copies at most some 50 to 100."""
@@ -34,12 +35,12 @@ _ENVIRONMENT: Final = "_ZN08NumbaEnv"
 """The beginning of the names of the variables that hold the environments of functions."""
 
 
-def entry(function: Callable[..., Any], *, cache: bool = False, **options: Any) -> Any:  # noqa: ANN401  numba's dispatcher is untyped
+def entry(function: Callable[..., Any], **options: Any) -> Any:  # noqa: ANN401  numba's dispatcher is untyped
     """Return the dispatcher of a function for calls from Python."""
-    return njit(cache=cache, pipeline_class=_EntryCompiler, **options)(function)
+    return njit(pipeline_class=_EntryCompiler, **options)(function)
 
 
-def callee(function: Callable[..., Any], *, cache: bool = False, **options: Any) -> Any:  # noqa: ANN401  as above
+def callee(function: Callable[..., Any], **options: Any) -> Any:  # noqa: ANN401  as above
     """Return the dispatcher of a function for calls from compiled code; Python cannot call it."""
     wrappers: dict[str, Any] = {
         "no_cpython_wrapper": True,
@@ -51,8 +52,6 @@ def callee(function: Callable[..., Any], *, cache: bool = False, **options: Any)
         made.overloads[tuple(result.signature.args)] = result  # numba's own also lists what Python can call
 
     made.add_overload = add_overload
-    if cache:
-        made._cache = _CalleeCache(function)  # noqa: SLF001  where numba keeps it
     return made
 
 
@@ -90,8 +89,7 @@ class _Library(JITCodeLibrary):
     ----------
     bodies
         By name of a function: the bitcode of a module that has it, and how many lines the function has. All that these
-        call is among them: what is loaded from the cache needs no other file, of which another process may have written
-        a version with other names.
+        call is among them: names differ by the process that compiled, so what is loaded brings those that it calls.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401  numba's
@@ -215,49 +213,46 @@ class _CalleeCompiler(_Compiler):
     lowering = _CalleeLowering
 
 
-# -- the cache of what compiled code calls ---------------------------------------------------------------
+# -- how they are kept ----------------------------------------------------------------------------------
 
 
-class _CalleeCacheImpl(CompileResultCacheImpl):
-    """What of a callee goes into a file, beside that of the entry, and comes out of it."""
-
-    @property
-    def filename_base(self) -> str:
-        return f"{super().filename_base}.callee"
-
-    def reduce(self, cres: Any) -> tuple[Any, ...]:  # noqa: ANN401  numba's
-        """Return what is pickled."""
-        library, function = cres.library, cres.fndesc
-        function.typemap = function.calltypes = None  # as numba does: they are not needed, and pickling them may fail
-        code = library.name, library._final_module.as_bitcode(), library.bodies  # noqa: SLF001  as numba does
-        return code, function, cres.environment, cres.signature, str(cres.type_annotation), cres.reload_init
-
-    def rebuild(self, target_context: Any, payload: tuple[Any, ...]) -> Any:  # noqa: ANN401  numba's
-        """Return what was pickled."""
-        (name, bitcode, bodies), function, environment, signature, annotation, reload_init = payload
-        for initialise in reload_init:
-            initialise()
-        library = _Callee(target_context.codegen(), name)
-        library._final_module = llvm.parse_bitcode(bitcode)  # noqa: SLF001  as numba does
-        library.bodies = bodies
-        library._finalized = True  # noqa: SLF001  as above
-        return compile_result(
-            target_context=target_context,
-            typing_context=target_context.typing_context,
-            library=library,
-            environment=environment,
-            entry_point=object(),
-            fndesc=function,
-            type_annotation=annotation,
-            signature=signature,
-            objectmode=False,
-            lifted=(),
-            typing_error=None,
-            call_helper=None,
-            reload_init=reload_init,
-            referenced_envs=(),
-        )
+def _reduce(result: Any, keep: Callable[[bytes], str]) -> tuple[Any, ...]:  # noqa: ANN401  numba's
+    """Return what is kept of a callee; each body of code, which that of many callers has, is kept by itself."""
+    library, function = result.library, result.fndesc
+    function.typemap = function.calltypes = None  # as numba does: they are not needed, and pickling them may fail
+    bodies = {name: (keep(bitcode), lines) for name, (bitcode, lines) in library.bodies.items()}
+    own = keep(library._final_module.as_bitcode())  # noqa: SLF001  as numba does
+    about = function, result.environment, result.signature, str(result.type_annotation), result.reload_init
+    return (library.name, own, bodies), *about
 
 
-class _CalleeCache(FunctionCache):
-    _impl_class = _CalleeCacheImpl
+def _rebuild(target_context: Any, kept: Any, find: Callable[[str], bytes]) -> Any:  # noqa: ANN401  numba's
+    """Return the callee of which this was kept."""
+    (name, own, bodies), function, environment, signature, annotation, reload_init = kept
+    for initialise in reload_init:
+        initialise()
+    library = _Callee(target_context.codegen(), name)
+    library._final_module = llvm.parse_bitcode(find(own))  # noqa: SLF001  as numba does
+    library.bodies = {name: (find(body), lines) for name, (body, lines) in bodies.items()}
+    library._finalized = True  # noqa: SLF001  as above
+    return compile_result(
+        target_context=target_context,
+        typing_context=target_context.typing_context,
+        library=library,
+        environment=environment,
+        entry_point=object(),
+        fndesc=function,
+        type_annotation=annotation,
+        signature=signature,
+        objectmode=False,
+        lifted=(),
+        typing_error=None,
+        call_helper=None,
+        reload_init=reload_init,
+        referenced_envs=(),
+    )
+
+
+ENTRY: Final = PLAIN._replace(name="entry")
+CALLEE: Final = Form("callee", _reduce, _rebuild)
+"""How callees are kept; entries are as numba keeps its own."""

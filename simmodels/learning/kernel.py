@@ -35,7 +35,7 @@ from simmodels.learning.lanes import (
 )
 from simmodels.learning.pairs import MOST_JOBS
 
-_kernel = partial(compiled, beside=("lanes.py",), nogil=True)
+_kernel = partial(compiled, nogil=True)
 
 _INDEX_BITS: Final = 6
 _INDEX: Final = np.uint64(MOST_JOBS - 1)

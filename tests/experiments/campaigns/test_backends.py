@@ -150,19 +150,19 @@ def test_workers_share_a_folder_of_compiled_code_where_none_is_kept(
     outside: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backends, "is_kept", lambda: False)
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.delenv("SCHEDLAB_CACHE", raising=False)
     if outside is not None:
-        monkeypatch.setenv("NUMBA_CACHE_DIR", outside)
+        monkeypatch.setenv("SCHEDLAB_CACHE", outside)
     with Processes(None, 2) as place:
         folders = {place.call(_code_folder).result() for _ in range(4)}
         [folder] = folders
         assert Path(folder).is_dir()
     assert not Path(folder).exists()
-    assert os.environ.get("NUMBA_CACHE_DIR") == outside
+    assert os.environ.get("SCHEDLAB_CACHE") == outside
 
 
 def _code_folder(_: None) -> str:
-    return os.environ["NUMBA_CACHE_DIR"]
+    return os.environ["SCHEDLAB_CACHE"]
 
 
 def test_a_cell_that_fails_is_reported_in_the_outcome(two: Processes, jobs: Jobs) -> None:

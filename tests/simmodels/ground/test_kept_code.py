@@ -1,0 +1,221 @@
+"""Tests of `simmodels.ground.kept_code`: what one process compiled another one loads, and never what is out of date."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import simmodels
+from simmodels.ground import compiled as module
+from simmodels.ground import kept_code
+from simmodels.ground.compiled import compiled
+from simmodels.ground.digests import UnknownValueError
+from simmodels.ground.kept_code import folder, is_kept
+
+PACKAGE = Path(simmodels.__file__).parent
+
+SCRIPT = """
+from simmodels.structures.sorted_blocks import insert, new_sorted_blocks
+from simmodels.passes.backfilling import start_fitting
+import numpy as np
+queue = new_sorted_blocks(1)
+insert(queue, 0.0, 0, 1, 1.0)
+hits = sum(start_fitting.stats.cache_hits.values())
+started = start_fitting(4, queue, np.empty(4, np.int64))
+print(started, sum(start_fitting.stats.cache_hits.values()) - hits)
+"""
+
+OTHER_RULE = """
+
+@compiled
+def next_fitting(ordered, c, i, free, extra, now, shadow):
+    return -1, -1
+"""
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep code in a folder of the test's own."""
+    monkeypatch.setenv("SCHEDLAB_CACHE", str(tmp_path / "kept"))
+    monkeypatch.delenv("SCHEDLAB_QUIET", raising=False)
+    return tmp_path / "kept"
+
+
+def _answers(package: Path) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(package)}
+    command = [sys.executable, "-c", SCRIPT]
+    done = subprocess.run(command, cwd=package, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_a_changed_rule_in_another_file_is_never_run_stale_and_copies_share(kept: Path, tmp_path: Path) -> None:
+    for copy in ("one", "two"):
+        shutil.copytree(PACKAGE, tmp_path / copy / "simmodels", ignore=shutil.ignore_patterns("__pycache__"))
+    assert _answers(tmp_path / "one") == "1 0"
+    assert _answers(tmp_path / "two") == "1 1"  # another copy, other times: compiled once for all
+    changed = tmp_path / "one" / "simmodels" / "structures" / "sorted_blocks.py"
+    before = changed.read_text()
+    changed.write_text(before + OTHER_RULE)
+    assert _answers(tmp_path / "one") == "0 0"  # the caller's own file is as it was
+    assert _answers(tmp_path / "one") == "0 1"
+    assert _answers(tmp_path / "two") == "1 1"
+    changed.write_text(before + "\n# the first rule again\n")
+    assert _answers(tmp_path / "one") == "1 1"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+    assert {path.suffix for path in kept.iterdir()} == {".code", ".bitcode"}
+
+
+def _thrice() -> Any:  # noqa: ANN401  numba's dispatcher is untyped
+    """Return a function as another process has it: it has compiled nothing, and may load what is kept."""
+
+    @compiled
+    def once(x):  # noqa: ANN001, ANN202
+        return x
+
+    @compiled
+    def thrice(x):  # noqa: ANN001, ANN202
+        return 3 * once(x)
+
+    return thrice
+
+
+def _hits(function: Any) -> int:  # noqa: ANN401  as above
+    return sum(function.stats.cache_hits.values())
+
+
+def _five_times() -> Any:  # noqa: ANN401  as above
+    """Return another function that calls one of those."""
+
+    @compiled
+    def once(x):  # noqa: ANN001, ANN202
+        return x
+
+    @compiled
+    def five_times(x):  # noqa: ANN001, ANN202
+        return 5 * once(x)
+
+    return five_times
+
+
+@pytest.mark.parametrize("damage", [b"", b"something else", None], ids=["empty", "other", "gone"])
+@pytest.mark.parametrize("damaged", ["*.code", "*.bitcode"])
+def test_what_is_damaged_or_gone_is_compiled_and_kept_again(kept: Path, damage: bytes | None, damaged: str) -> None:
+    first = _thrice()
+    assert (first(3), _hits(first)) == (9, 0)
+    for path in kept.glob(damaged):
+        path.unlink() if damage is None else path.write_bytes(damage)
+    assert _five_times()(3) == 15  # `once` is kept, or was
+    assert (_thrice()(3), _thrice()(3)) == (9, 9)
+    again = _thrice()
+    assert (again(3), _hits(again)) == (9, 1)
+
+
+def test_values_that_a_function_names_are_part_of_it(kept: Path) -> None:
+    def made(table: np.ndarray[Any, Any], factor: float) -> Any:  # noqa: ANN401  as above
+        @compiled
+        def looked_up(i):  # noqa: ANN001, ANN202
+            return factor * table[i]
+
+        return looked_up
+
+    given = [(np.arange(3), 2.0), (np.arange(3) + 1, 2.0), (np.arange(3), 3.0)]
+    assert [made(*each)(2) for each in given] == [4.0, 6.0, 6.0]
+    again = [made(*each) for each in given]
+    assert [each(2) for each in again] == [4.0, 6.0, 6.0]
+    assert [_hits(each) for each in again] == [1, 1, 1]
+
+
+def test_what_was_not_used_for_longest_goes_when_there_is_too_much(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _thrice()(3) == 9
+    [entry] = kept.glob("thrice.entry-*")
+    others = [kept / "first.code", kept / "second.code"]
+    for when, path in enumerate([*others, entry]):
+        if path != entry:
+            path.write_bytes(bytes(10**7))
+        os.utime(path, (when, when))
+    monkeypatch.setattr(kept_code, "_MOST_BYTES", 15 * 10**6)
+    used = _thrice()
+    assert (used(3), _hits(used)) == (9, 1)
+    assert entry.stat().st_mtime > 10**9  # reading is using
+    os.utime(entry, (2, 2))
+    assert compiled(lambda x: x + 1)(1) == 2
+    assert [path.exists() for path in (*others, entry)] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"SCHEDLAB_CACHE": "/there", "XDG_CACHE_HOME": "/caches"}, "/there"),
+        ({"SCHEDLAB_CACHE": "", "XDG_CACHE_HOME": "/caches"}, "/caches/schedlab"),
+        ({"XDG_CACHE_HOME": "/caches"}, "/caches/schedlab"),
+        ({"XDG_CACHE_HOME": "not/absolute", "HOME": "/home/somebody"}, "/home/somebody/.cache/schedlab"),
+        ({"HOME": "/home/somebody"}, "/home/somebody/.cache/schedlab"),
+    ],
+)
+def test_the_folder_is_the_named_one_or_among_the_users_caches(
+    environment: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SCHEDLAB_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert folder() == Path(expected)
+
+
+@pytest.mark.parametrize("place", ["/proc/self/nowhere", None], ids=["no folder", "no home"])
+def test_where_nothing_can_be_written_it_is_compiled_all_the_same_and_said_once(
+    place: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("SCHEDLAB_QUIET", raising=False)
+    module._say_unkept.cache_clear()
+    if place is not None:
+        monkeypatch.setenv("SCHEDLAB_CACHE", place)  # /proc takes no folder, not even from root
+    else:
+
+        def homeless() -> Path:
+            raise RuntimeError("Could not determine home directory.")
+
+        monkeypatch.delenv("SCHEDLAB_CACHE", raising=False)
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        monkeypatch.setattr(Path, "home", homeless)
+    function = _thrice()
+    assert (is_kept(), function(3), function(3.0), _thrice()(3)) == (False, 9, 9.0, 9)
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("compiled code cannot be kept: ")]
+    assert len(said) == 1
+    assert "set SCHEDLAB_CACHE to one with room" in said[0]
+    module._say_unkept.cache_clear()
+
+
+def test_a_full_disk_loses_nothing_but_time(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    module._say_unkept.cache_clear()
+    function = _thrice()
+    assert (function(3), function(3.0)) == (9, 9.0)
+    assert capsys.readouterr().err.count("compiled code cannot be kept") == 1
+    assert list(kept.iterdir()) == []  # no half of a file
+    module._say_unkept.cache_clear()
+
+
+def test_a_function_that_names_what_nobody_sees_change_is_not_kept_and_says_so(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unknown(*_: object) -> None:
+        raise UnknownValueError("it names something: nobody would see that this changes")
+
+    monkeypatch.setattr(kept_code, "digest_of", unknown)
+    module._say_unkept.cache_clear()
+    assert (_thrice()(3), _thrice()(4)) == (9, 12)
+    assert capsys.readouterr().err.count("compiled code cannot be kept: thrice is not: it names something: ") == 1
+    assert not kept.exists()
+    module._say_unkept.cache_clear()
