@@ -126,7 +126,7 @@ def arrivals(
     poisson
         Whether gaps are exponentially distributed: a Poisson process.
     replacement
-        True: each draw is from all instances. False: each instance comes at most once, in random order.
+        Whether each draw is from all instances. False: each instance comes at most once, in random order.
     week
         The weights of equal slices of the week, from Monday 00:00 on, such as `WEEK_WEIGHTS`: gaps are shorter in
         busy slices. None: all hours are the same.

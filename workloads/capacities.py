@@ -54,10 +54,13 @@ def capacity_walk(
         does not have.
     period_s
         The time between two changes, in seconds.
-    until_s, begin_s
-        No change is made at or after the one; it begins at the other.
+    until_s
+        No change is made at or after this instant.
+    begin_s
+        The instant at which it begins.
     law
-        See `simmodels.clusters.capacity.next_machines`.
+        ``"three_way"``: -step, 0 or +step, each as likely as the others that stay within the bounds; ``"two_way"``:
+        -step or +step, cut at the bounds.
     notice_s, mode
         See `simmodels.CapacityChange`.
     seed

@@ -117,7 +117,7 @@ def erdos_renyi_levels(
     probability
         The probability of an edge, from 0 to 1.
     connected
-        True: a task without a predecessor in the level before gets one at random, so that each task has the level
+        Whether a task without a predecessor in the level before gets one at random, so that each task has the level
         that it was given. False: edges are those of the source.
     runtime_s, cores, kind, seed
         As for `layers`.

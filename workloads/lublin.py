@@ -182,9 +182,9 @@ def lublin(
     seed
         The seed, an integer >= 0: the same arguments give the same jobs.
     interactive
-        False: one class of jobs, with the parameters for all. True: batch jobs and interactive jobs,
-        two streams of arrivals with parameters of their own, distinguished by the extra ``queue`` (0
-        interactive, 1 batch).
+        Whether there are batch jobs and interactive jobs, two streams of arrivals with parameters of their
+        own, distinguished by the extra ``queue`` (0 interactive, 1 batch). False: one class of jobs, with the
+        parameters for all.
     load
         The offered load wanted: cores x runtime of all jobs, over the machine's cores x the last
         arrival. The clock of the arrivals is sped up or slowed down to reach it; the daily cycle stays

@@ -88,7 +88,7 @@ def variable_capacity_jobs(
     Parameters
     ----------
     family
-        Its name.
+        The family of lengths.
     weeks
         How long jobs are released.
     jobs_per_week

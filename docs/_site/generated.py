@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from experiments.campaigns.finding import find_class
-from experiments.cli.help import HELP, named, said_of
+from experiments.cli.help import HELP, Command, Group, named, said_of
 from experiments.cli.main import COMMANDS, command_named
 from experiments.reproducing import PAPERS, paper_of
 from simmodels.policies.auction_options import AuctionOptions
@@ -48,15 +48,19 @@ def commands() -> str:
     for about in COMMANDS.values():
         for name, said in about.items():
             lines += ["", f"## {name}", "", said]
-            lines += _of_command(name, known)
+            command = command_named(name)
+            lines += _of_command(command, name, known)
+            for each in getattr(command, "commands", {}).values():
+                lines += ["", f"### {name} {each.name}", "", each.help]
+                lines += _of_command(each, f"{name} {each.name}", known)
     return "\n".join(lines)
 
 
-def _of_command(name: str, known: dict[tuple[str, ...], str]) -> Iterator[str]:
+def _of_command(command: Command | Group, name: str, known: dict[tuple[str, ...], str]) -> Iterator[str]:
     """Hand out the tables of a command, by panel, and what it has in common with those before it."""
     panels: dict[str, list[tuple[str, ...]]] = {}
     shared: dict[str, list[str]] = {}
-    for each in command_named(name).params:
+    for each in command.params:
         row = (named(each), " ".join(said_of(each)))
         if row in known:
             shared.setdefault(known[row], []).append(f"`{max(each.opts, key=len)}`")
@@ -68,7 +72,7 @@ def _of_command(name: str, known: dict[tuple[str, ...], str]) -> Iterator[str]:
         yield from ("", f"**{panel}**", "", "| option | is |", "| --- | --- |")
         yield from (f"| `{' '.join(flags.split()).replace('|', BAR)}` | {_cell(text)} |" for flags, text in rows)
     for other, flags in shared.items():
-        yield from ("", f"As in [{other}](#{other}): {', '.join(flags)}.")
+        yield from ("", f"As in [{other}](#{other.replace(' ', '-')}): {', '.join(flags)}.")
 
 
 def options() -> str:

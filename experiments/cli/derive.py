@@ -111,7 +111,7 @@ def made(request: type, given: Mapping[str, Any], group: Group = WHOLE) -> Any: 
         elif isinstance(mark, Option):
             one = derived_of(each.name, kind, mark)
             text = given.get(one.parameter.name)
-            text = text if _is_given(text) else group.defaults.get(each.name)
+            text = text if _is_given(text, default=one.parameter.default) else group.defaults.get(each.name)
             if text is not None:
                 values[each.name] = one.parse(text)
     return request(**values)
@@ -120,7 +120,7 @@ def made(request: type, given: Mapping[str, Any], group: Group = WHOLE) -> Any: 
 def _part(kind: type, given: Mapping[str, Any], mark: Group, *, optional: bool) -> Any:  # noqa: ANN401  a request
     """Return a part of a request; None if it may be left out and nothing of it is given."""
     options = list(derived(kind, mark))
-    said = [each for each in options if _is_given(given[each.parameter.name])]
+    said = [each for each in options if _is_given(given[each.parameter.name], default=each.parameter.default)]
     if optional and not said:
         return None
     needed = [each for each in options if each.parameter.default is inspect.Parameter.empty]
@@ -133,9 +133,9 @@ def _part(kind: type, given: Mapping[str, Any], mark: Group, *, optional: bool) 
     return made(kind, given, mark)
 
 
-def _is_given(value: object) -> bool:
-    """Return whether the command line gives a value; a flag that is not given is False."""
-    return value is not None and value is not False
+def _is_given(value: object, *, default: object = False) -> bool:
+    """Return whether the command line gives a value; a flag that is not is as its default: False, or None of two."""
+    return value is not None and value is not default
 
 
 def _option(one: Derived) -> Any:  # noqa: ANN401  typer's type is not public

@@ -12,6 +12,8 @@ from rich.padding import Padding
 from rich.panel import Panel
 from rich.text import Text
 
+from experiments.cli.output import unknown
+
 HELP: Final = "Help"
 """The panel of the options that belong to no other."""
 _NAMES: Final = 27
@@ -52,7 +54,8 @@ class _Helped:
     def _usage(self: Any, context: Any) -> str:  # noqa: ANN401
         """Return how the command is called."""
         words = [each.metavar for each in self.get_params(context) if each.param_type_name == "argument"]
-        return " ".join([context.command_path, *words, *(["COMMAND"] if self._commands() else []), "[OPTIONS]"])
+        words += [self.called.upper()] if self._commands() else []
+        return " ".join([context.command_path, *words, "[OPTIONS]"])
 
     def _commands(self: Any) -> dict[str, list[tuple[str, str]]]:
         """Return the names of commands, and what is said of them, by the titles of their panels."""
@@ -74,6 +77,15 @@ class Command(_Helped, typer.core.TyperCommand):
 
 class Group(_Helped, typer.core.TyperGroup):
     """A group of commands with help in our form."""
+
+    called = "command"
+    """What errors call them."""
+
+    def resolve_command(self, context: Any, words: list[str]) -> Any:  # noqa: ANN401
+        """Return name, command and remaining words of a call."""
+        if words and self.get_command(context, words[0]) is None:
+            context.fail(unknown(self.called, words[0], self.commands))
+        return super().resolve_command(context, words)
 
 
 def command_of(common: Sequence[str]) -> type[Command]:

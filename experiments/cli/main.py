@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from experiments.cli.help import Group
-from experiments.cli.output import DONE, INTERRUPTED, unknown, usage_error
+from experiments.cli.output import DONE, INTERRUPTED, usage_error
 
 PROGRAM: Final = "schedlab"
 """What messages call the program, however it was started; and for what completion is installed."""
@@ -26,6 +26,9 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "forecast": "Forecast when a job will start, from the queue at one time and futures drawn from the log's past.",
         "learn": "Learn an order from a log by permutation trials, and test it on windows held out.",
     },
+    "Inputs": {
+        "generate": "Generate jobs, workflows or machines by a model, as files that the other commands read.",
+    },
     "Studies": {
         "run": "Run a study: the cells that are not done yet, then tables, figures, claims and a report.",
         "report": "Write tables, figures, claims and the report of a campaign, from the cells that are done.",
@@ -41,8 +44,6 @@ class _Commands(Group):
 
     def resolve_command(self, context: Any, words: list[str]) -> Any:  # noqa: ANN401  click's types are not public
         """Return name, command and remaining words of a call."""
-        if words and self.get_command(context, words[0]) is None:
-            context.fail(unknown("command", words[0], self.commands))
         name, _, rest = super().resolve_command(context, words)
         return name, command_named(str(name)), rest
 

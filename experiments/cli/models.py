@@ -61,7 +61,7 @@ def _derived(
     """Return an option; the choices and defaults of the classes that call theirs the same are named beside its own."""
     flag = flag_of(name)
     metavar, parse = _accepted(flag, name, kind)
-    shown = [_shown(name, default)]
+    shown = [shown_of(name, default)]
     values = [str(each) for each in choices if each is not None]
     for other in kinds:
         for also, its, more, _ in other.described():
@@ -90,7 +90,7 @@ def _accepted(flag: str, name: str, kind: Any) -> tuple[str | None, Callable[[st
     if name == "threshold_s":
         return None, lambda text: _threshold(flag, text)
     if get_origin(kind) is tuple:
-        return "N,N,...", lambda text: _numbers(flag, text)
+        return "N,N,...", lambda text: numbers_of(flag, text)
     return None, None
 
 
@@ -102,12 +102,13 @@ def _threshold(flag: str, text: str) -> float:
     return found
 
 
-def _numbers(flag: str, text: str) -> tuple[int, ...]:
-    """Return whole numbers that are separated by commas."""
+def numbers_of(flag: str, text: str, kind: type[Any] = int) -> tuple[Any, ...]:
+    """Return integers, or floats, that are separated by commas."""
     try:
-        return tuple(int(part) for part in parts(text))
+        return tuple(map(kind, parts(text)))
     except ValueError:
-        raise RequestError(must_be(flag, "integers separated by commas", text)) from None
+        what = "integers" if kind is int else "numbers"
+        raise RequestError(must_be(flag, f"{what} separated by commas", text)) from None
 
 
 def _said(said: str, *, whole: bool) -> str:
@@ -120,6 +121,6 @@ def _said(said: str, *, whole: bool) -> str:
     return plainly(plain if whole else plain.split(". ")[0])
 
 
-def _shown(name: str, default: object) -> str:
+def shown_of(name: str, default: object) -> str:
     """Return a default as the help shows it; "" for what need not be shown."""
     return duration(default, HOUR) if name.endswith("_s") and isinstance(default, float) else shown_default(default)

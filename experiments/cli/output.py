@@ -134,9 +134,9 @@ def _interrupts_kept() -> Iterator[None]:
 
 def usage_error(error: Any, *, json: bool) -> int:  # noqa: ANN401  click is not always to be had under that name
     """Print an error of click, about the command line itself, in our words; return the exit status."""
-    where = getattr(error, "ctx", None)
-    if where is not None and not sys.argv[1:]:  # the help, for one who gave no command
-        error.show()
+    where: Any = getattr(error, "ctx", None)
+    if hasattr(getattr(where, "command", None), "commands") and sys.argv[1:] == where.command_path.split()[1:]:
+        error.show()  # the help, for one who gave no command
         return WRONG
     text = _in_our_words(error, [] if where is None else [name for each in where.command.params for name in each.opts])
     stop = "" if text.endswith("?") else ";"

@@ -48,6 +48,7 @@ class Request:
     names: Annotated[tuple[str, ...], Option("Panel", default="all")] = ()
     count: Annotated[int | None, Option("Panel")] = None
     quick: Annotated[bool, Option("Panel", help="No waiting")] = False
+    wide: Annotated[bool, Option("Panel", flags=("--wide/--no-wide",), help="All columns")] = True
     part: Annotated[Part | None, Group(otherwise="or omit it")] = None
     seed: Annotated[int, Option("Panel", help="Of all")] = 0
     kept: str = "no option"
@@ -63,6 +64,8 @@ NOTHING = {each.parameter.name: None for each in derived(Request)}
         ({"count": 0, "names": ["a,b", "c"], "quick": True}, Request(count=0, names=("a", "b", "c"), quick=True)),
         ({"file": "x", "gap": "1h", "seed": 3}, Request(part=Part(path=Path("x"), gap_s=3600.0, seed=3), seed=3)),
         ({"seed": 3}, Request(seed=3)),
+        ({"wide": True}, Request()),
+        ({"wide": False}, Request(wide=False)),
     ],
 )
 def test_what_is_given_becomes_the_request(given: dict[str, Any], wanted: Request) -> None:
@@ -99,7 +102,9 @@ def test_an_option_that_a_request_declares_is_in_the_help_and_reaches_what_runs(
     assert asked == [Request(word="two", part=Part(path=Path("x"), seed=4), seed=4)]
 
 
-@pytest.mark.parametrize("group", [Group(only=("word", "count")), Group(without=("names", "quick", "part", "seed"))])
+@pytest.mark.parametrize(
+    "group", [Group(only=("word", "count")), Group(without=("names", "quick", "wide", "part", "seed"))]
+)
 def test_a_group_may_have_some_of_the_options_only(group: Group) -> None:
     assert [each.name for each in derived(Request, group)] == ["word", "count"]
 
@@ -114,7 +119,11 @@ def test_the_reference_has_every_option_of_every_command(monkeypatch: pytest.Mon
     page = generated.with_tables("<!-- made: commands -->\n<!-- made: options -->\n<!-- made: reproduction -->")
     for name in (name for about in COMMANDS.values() for name in about):
         section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
-        assert all(f"{max(each.opts, key=len)}" in section for each in command_named(name).params), name
+        command = command_named(name)
+        assert all(max(each.opts, key=len) in section for each in command.params), name
+        for model in getattr(command, "commands", {}).values():
+            below = section.split(f"\n### {name} {model.name}\n")[1].split("\n### ")[0]
+            assert all(max(each.opts, key=len) in below for each in model.params), model.name
     assert page.count("| `schedlab run regression --scale paper") == len(find_class("regression").elements)
     for option in ("threshold_s", "pack_size", "admission"):
         assert f"| `{option}` | " in page

@@ -19,6 +19,7 @@ from experiments.inputs import WorkloadFile
 
 GROUP: Any = typer.main.get_command(app)
 COMMANDS = {name: command_named(name) for name in GROUP.commands}
+MODELS = {f"generate {name}": command for name, command in COMMANDS["generate"].commands.items()}
 FULL = ("reproduce",)
 """The commands whose examples take minutes."""
 
@@ -41,7 +42,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-@pytest.mark.parametrize("name", ["", *COMMANDS])
+@pytest.mark.parametrize("name", ["", *COMMANDS, *MODELS])
 def test_the_help_fits_the_terminal_and_ends_with_examples(name: str, columns: int, shown: Shown) -> None:
     text = shown(*name.split(), "--help", columns=columns)
     assert max(map(len, text.splitlines())) <= columns
@@ -49,8 +50,9 @@ def test_the_help_fits_the_terminal_and_ends_with_examples(name: str, columns: i
     assert "╭─ Help" in text
     assert all(line.split()[0].startswith("-") for line in text.split("\\\n")[1:]), "an option and its value are apart"
     examples = text.split("Examples:")[1].replace("\\\n", "").splitlines()[1:]
-    assert 2 <= len(examples) <= 3
-    assert [" ".join(line.split()) for line in examples] == (COMMANDS[name] if name else GROUP).epilog.splitlines()
+    assert (1 if name in MODELS else 2) <= len(examples) <= 3
+    shown_of = {"": GROUP, **COMMANDS, **MODELS}[name].epilog.splitlines()
+    assert [" ".join(line.split()) for line in examples] == shown_of
     assert all(line.startswith("  schedlab ") for line in examples)
 
 
@@ -76,18 +78,23 @@ def test_every_common_option_is_one(shown: Shown) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a log that says when its jobs started, and with the study that `new` writes."""
+    """A folder with a log that says when its jobs started, and with a workflow."""
     path = tmp_path_factory.mktemp("examples")
     jobs = wl.tsafrir_estimates(wl.lublin(jobs=300, cores=32, seed=3, name="log"), seed=3)
     jobs = replace(jobs, submit_s=jobs.submit_s / jobs.submit_s.max() * 70 * 86_400.0)
-    wl.write_swf(sm.simulate(jobs, order="FCFS"), path / "log.swf")
+    for name in ("log.swf", "log.swf.gz"):
+        wl.write_swf(sm.simulate(jobs, order="FCFS"), path / name)
+    (path / "flows").mkdir()
+    wl.write_wfformat(sm.Workflow.from_graph(wl.cholesky(2)), path / "flows" / "flow.json")
     return path
 
 
 def _examples() -> list[Any]:
     found = []
-    for name in ["", "list", "demo", "simulate", "compare", "forecast", "learn", "advise", "new", "run", "report"]:
+    first = ["", "list", "demo", "simulate", "compare", "forecast", "learn", "advise", "new", "run", "report"]
+    for name in first:
         found += [(name, line) for line in (COMMANDS[name] if name else GROUP).epilog.splitlines()]
+    found += [("generate", line) for command in MODELS.values() for line in command.epilog.splitlines()]
     more = [(name, line) for name in FULL for line in COMMANDS[name].epilog.splitlines()]
     assert {name for name, _ in found + more} == {"", *COMMANDS}
     return found + [pytest.param(*each, marks=pytest.mark.full) for each in more]

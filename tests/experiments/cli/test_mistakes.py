@@ -33,6 +33,7 @@ MISTAKES = {
     "run replay -jtwo": "--workers must be an integer (got 'two'); see schedlab run --help",
     "learn": "--workload is needed; see schedlab learn --help",
     "report": "FOLDER is needed; see schedlab report --help",
+    "generate lubin": "unknown model 'lubin'; did you mean lublin? see schedlab generate --help",
     "new one two": "unexpected argument 'two'; see schedlab new --help",
     # names
     "list ordres": "unknown topic 'ordres'; did you mean orders? known: orders, bids, backfillings, decide, "
@@ -67,6 +68,7 @@ MISTAKES = {
     "run replay --shard 3/2": "shard must be i/n with 1 <= i <= n, such as 3/100 (got '3/2')",
     "run replay --set load=much": "load must be a finite number >= 0 (got 'much')",
     "run replay --set load": "--set must be NAME=VALUE (got 'load')",
+    "generate lublin --jobs 9 --cores 1 --out a.swf": "cores must be an integer from 2 to 2**53 (got 1)",
     "new 3d": "the name of a study must be of letters, digits and _, with a letter first (got '3d')",
     # options that exclude one another, or need another
     "compare -w log.swf --orders FCFS --heuristics EASY": "2 lists of policies exclude each other; give one of "
@@ -101,6 +103,8 @@ MISTAKES = {
     "simulate -w log.swf --jobs-out log.swf/jobs.csv": "cannot write log.swf/jobs.csv: log.swf is not a folder",
     "simulate -w log.swf --view page.htm": "the page's name must be one that ends in .html (got 'page.htm')",
     "learn -w log.swf --out fit.txt": "the fit's name must be one that ends in .toml, .json (got 'fit.txt')",
+    "generate tsafrir -w log.swf --out log.swf": "cannot write log.swf: it is one of the files that are read; choose "
+    "another file",
     "demo --out log.swf": "cannot write to folder log.swf: log.swf is not a folder",
 }
 
