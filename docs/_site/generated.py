@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from experiments.campaigns.finding import find_class
 from experiments.cli.help import HELP, Command, Group, named, said_of
+from experiments.cli.inputs import table
 from experiments.cli.main import COMMANDS, command_named
 from experiments.reproducing import PAPERS, paper_of
 from simmodels.policies.auction_options import AuctionOptions
@@ -102,9 +103,23 @@ def reproduction() -> str:
     return "\n".join(lines)
 
 
+def inputs() -> str:
+    """Return the inputs that pages and studies name."""
+    lines = ["| file | what | from | terms | SHA-256 |", "| --- | --- | --- | --- | --- |"]
+    for row in table():
+        of = f"[{row['origin']}]({row['address']})"
+        lines.append(f"| `{row['file']}` | {row['extent']} | {of} | {row['terms']} | `{row['sha256']}` |")
+    return "\n".join(lines)
+
+
 def _cell(text: str) -> str:
     """Return a text as a cell of a table."""
     return _FLAG.sub(r"`\g<0>`", text).replace("|", BAR)
 
 
-MADE: Mapping[str, Callable[[], str]] = {"commands": commands, "options": options, "reproduction": reproduction}
+MADE: Mapping[str, Callable[[], str]] = {
+    "commands": commands,
+    "options": options,
+    "reproduction": reproduction,
+    "inputs": inputs,
+}

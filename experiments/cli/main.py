@@ -28,6 +28,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Inputs": {
         "generate": "Generate jobs, workflows or machines by a model, as files that the other commands read.",
+        "inputs": "List the real logs and other inputs that pages and studies name, or check yours against the list.",
     },
     "Studies": {
         "run": "Run a study: the cells that are not done yet, then tables, figures, claims and a report.",

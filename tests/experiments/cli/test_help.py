@@ -91,7 +91,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _examples() -> list[Any]:
     found = []
-    first = ["", "list", "demo", "simulate", "compare", "forecast", "learn", "advise", "new", "run", "report"]
+    first = ["", "list", "demo", "simulate", "compare", "forecast", "learn", "advise", "new", "run", "report", "inputs"]
     for name in first:
         found += [(name, line) for line in (COMMANDS[name] if name else GROUP).epilog.splitlines()]
     found += [("generate", line) for command in MODELS.values() for line in command.epilog.splitlines()]

@@ -92,6 +92,7 @@ MISTAKES = {
     "simulate -w empty.swf": "empty.swf: the file is empty",
     "simulate --workflows log.swf": "log.swf: the folder cannot be read: not a directory",
     "simulate -w log.swf --partition gpu": "log.swf does not say which partition a job was in; omit --partition",
+    "inputs --check nowhere": "nowhere is not a folder; name the folder that holds the inputs",
     "run folder": "no study can be read from folder; use a name that ends in .py or .toml",
     "run study.py": "study.py defines 0 studies; add a subclass of Study with run_cell",
     "report folder": "folder holds no campaign: it has no manifest.json; give the folder of a run",
