@@ -40,12 +40,16 @@ def _timed(workload: sm.Workload, **options: object) -> Figures:
     }
 
 
-def curie(*, engine: str, order: str = "FCFS", backfilling: str = "easy") -> Figures:
-    """Replay CEA-Curie, cleaned as the published schedules were: 295,540 jobs on 80,640 cores."""
+def curie(*, engine: str, order: str = "FCFS", backfilling: str = "easy", machines: int | None = None) -> Figures:
+    """Replay CEA-Curie, cleaned as the published schedules were: 295,540 jobs on 80,640 cores, or on machines of 16."""
     raw = wl.read_swf(SHARED / "traces" / "CEA-Curie-2011-2.1-cln.swf.gz")
     log = wl.clean(raw, "published", cores=80_640)
     del raw
-    return _timed(log, cores=80_640, order=order, backfilling=backfilling, engine=engine)
+    where: dict[str, object] = {"cores": 80_640}
+    if machines is not None:
+        always = [sm.CapacityChange(float(log.submit_s.min()), machines)]
+        where = {"machines": machines, "cores_per_machine": 16, "capacity": always}
+    return _timed(log, order=order, backfilling=backfilling, engine=engine, **where)
 
 
 def read() -> Figures:
@@ -193,6 +197,7 @@ def _replays() -> Cases:
     for engine in ("compiled", "simpy"):
         for order in ("FCFS", "SAF"):
             cases[f"Curie EASY-{order} {engine}"] = partial(curie, engine=engine, order=order)
+    cases["Curie EASY-FCFS compiled, 5,040 machines"] = partial(curie, engine="compiled", machines=5_040)
     for order in ("SEXP", "WFP3"):
         cases[f"Curie EASY-{order} compiled"] = partial(curie, engine="compiled", order=order)
     for backfilling in ("none", "greedy", "conservative"):

@@ -100,10 +100,8 @@ def boxes_of(panel: Panel, window_s: tuple[float, float]) -> Boxes:
         runs = runs[(runs["start_s"] <= high_s) & ~(runs["end_s"] < low_s)]
     own = panel.schedule.workload.cores[runs["row"]]
     runs = runs.assign(cores=own)
-    parts = panel.schedule.parts
-    if panel.by_machine and parts is not None and len(parts):
-        if "cluster" in parts:
-            parts = parts[parts["cluster"] == panel.cluster].drop(columns="cluster")
+    parts = panel.schedule.all_parts()
+    if panel.by_machine and len(parts):
         parts = parts.rename(columns={"machine": "part", "cores": "of_part"})
         runs = runs.merge(parts, "left", on=["row", "attempt"], sort=False)
         runs["machine"] = runs["part"].fillna(runs["machine"]).astype(np.int64)

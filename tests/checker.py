@@ -86,7 +86,7 @@ def runs_of(schedule: sm.Schedule) -> list[Run]:
     """Return the attempts of a schedule, by job and number."""
     spread: dict[tuple[int, int], list[tuple[int, int]]] = {}
     if schedule.parts is not None:
-        for part in schedule.parts.itertuples():
+        for part in schedule.all_parts().itertuples():
             spread.setdefault((part.row, part.attempt), []).append((part.machine, part.cores))
     cores = schedule.workload.cores.tolist()
     found = []

@@ -2,6 +2,7 @@
 
 import math
 from array import array
+from collections.abc import Sequence
 from struct import Struct
 from typing import Any, Final
 
@@ -85,6 +86,17 @@ def _unseen(job: Job) -> RequestError:
     )
 
 
+def runs_of(places: Sequence[tuple[Machine, int]]) -> list[tuple[int, int, int]]:
+    """Return the runs of neighbouring machines that give as many cores each: the first, how many, cores of each."""
+    runs: list[tuple[int, int, int]] = []
+    for machine, cores in places:
+        if runs and runs[-1][0] + runs[-1][1] == machine.index and runs[-1][2] == cores:
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1, cores)
+        else:
+            runs.append((machine.index, 1, cores))
+    return runs
+
+
 class Record:
     """Observes an environment; `Recorder` says what for."""
 
@@ -99,7 +111,8 @@ class Record:
         self._back: set[int] = set()  # ids of those that were lost, and wait again: perhaps somewhere else
         self._flows: list[tuple[int, Workflow]] = []  # every submitted workflow, and the number of its first task
         self._ended = bytearray()  # a record of each attempt that has ended
-        self._parts: list[tuple[int, int, int]] = []  # attempts on several machines: their place here, machine, cores
+        # attempts on several machines: their place here, and a run of machines
+        self._parts: list[tuple[int, int, int, int]] = []
         self._rules: dict[Checkpoints, int] = {}  # those under which attempts ran
         self._last_rule: tuple[Checkpoints | None, int] = (None, 0)
         self._rare: list[tuple[int, float, float, bool]] = []  # place, warned_s, earlier_s and stopped, where one is
@@ -162,7 +175,7 @@ class Record:
             self._lost = True
         places, at = attempt.places, len(self._ended) // _ATTEMPT.itemsize
         if len(places) > 1:
-            self._parts += [(at, machine.index, cores) for machine, cores in places]
+            self._parts += [(at, *run) for run in runs_of(places)]
         if code == UNFINISHED or attempt.left is not None:
             lost, earlier_s = code == UNFINISHED, _earlier_s(attempt)
             stopped = lost and all(machine.is_on for machine, _ in places)

@@ -12,7 +12,7 @@ from simmodels.clusters.cluster_spec import Terms
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
-from simmodels.entities.record import RARE, RULES, Record
+from simmodels.entities.record import RARE, RULES, Record, runs_of
 from simmodels.entities.source import Source
 from simmodels.entities.tuner import KnobTuner
 from simmodels.errors import RequestError, must_be
@@ -275,17 +275,17 @@ class Recorder(Record):
     def _spread(self, table: pd.DataFrame, at: NDArray[np.int64], clusters: Sequence[Cluster]) -> pd.DataFrame:
         """Return the parts of the attempts on several machines, those that run too."""
         known = pd.DataFrame({"at": table["at"], "row": at, "attempt": table["attempt"]})
-        parts = pd.DataFrame(self._parts, columns=["at", "machine", "cores"]).merge(known, on="at")
+        parts = pd.DataFrame(self._parts, columns=["at", *PART_COLUMNS[2:]]).merge(known, on="at")
         running = [
-            (self._number(attempt.submitted), machine.index, cores)
+            (self._number(attempt.submitted), *run)
             for cluster in clusters
             for attempt in cluster.running
             if len(attempt.places) > 1
-            for machine, cores in attempt.places
+            for run in runs_of(attempt.places)
         ]
         still = known.assign(of=table["of"])[table["at"] < 0]
-        more = pd.DataFrame(running, columns=["of", "machine", "cores"]).merge(still, on="of")
-        columns = ["row", "attempt", "machine", "cores"]
+        more = pd.DataFrame(running, columns=["of", *PART_COLUMNS[2:]]).merge(still, on="of")
+        columns = list(PART_COLUMNS)
         return pd.concat([parts[columns], more[columns]], ignore_index=True).astype(np.int64)
 
     @staticmethod

@@ -10,7 +10,6 @@ from simmodels.ground.compiled import compiled
 from simmodels.passes import switching
 from simmodels.replay.power import warned
 from simmodels.replay.runs import begin_run, lose_run
-from simmodels.structures.agenda import pop, push
 from simmodels.structures.arrays import grown
 from simmodels.structures.structure import Handle, Structure
 
@@ -26,8 +25,9 @@ class Occupancy(Handle):
 
 structref.define_boxing(OccupancyType, Occupancy)
 
-_F1 = types.float64[::1]
 _I1 = types.int64[::1]
+_BLOCK: Final = 64
+"""How many machines have one count of those that may have room."""
 OCCUPANCY: Final = OccupancyType(
     [
         # by cluster: its first machine; then how many there are
@@ -37,17 +37,16 @@ OCCUPANCY: Final = OccupancyType(
         ("size", _I1),  # its cores
         ("free", _I1),
         ("offered", _I1),  # cores that jobs have or may have, as whoever decides knows it
-        ("listed", types.boolean[::1]),  # whether it is in the heap
+        ("listed", types.boolean[::1]),  # whether it may have room
         ("state", _I1),  # see `simmodels.passes.switching`
-        # machines that may have room, of each cluster a heap by number
-        ("room", _F1),
-        ("room_of", _I1),
-        ("rooms", _I1),
-        # by attempt, in order of start: its first part; those of the next attempt follow
+        ("listings", _I1),  # by block of machines: how many are listed
+        # by attempt, in order of start: its first run of machines; those of the next attempt follow
         ("first", _I1),
-        ("machine", _I1),  # by part
+        # by run of machines that follow each other and give as many cores each: the first, how many, cores of each
+        ("machine", _I1),
+        ("machines", _I1),
         ("cores", _I1),
-        ("parts", types.int64),
+        ("runs", types.int64),
         ("attempts", types.int64),
     ]
 )
@@ -75,13 +74,12 @@ def new_occupancy(state, size, first_of):
     made.offered = np.where(state == switching.OPEN, size, 0)
     made.listed = np.zeros(machines, np.bool_)
     made.state = state
-    made.room = np.empty(machines)
-    made.room_of = np.empty(machines, np.int64)
-    made.rooms = np.zeros(first_of.size - 1, np.int64)
+    made.listings = np.zeros(machines // _BLOCK + 1, np.int64)
     made.first = np.zeros(64, np.int64)
     made.machine = np.empty(64, np.int64)
+    made.machines = np.empty(64, np.int64)
     made.cores = np.empty(64, np.int64)
-    made.parts = 0
+    made.runs = 0
     made.attempts = 0
     for cluster in range(first_of.size - 1):
         for machine in range(first_of[cluster], first_of[cluster + 1]):
@@ -95,38 +93,75 @@ def _list(occupancy, machine):
     """Take note that a machine may have room."""
     if not occupancy.listed[machine]:
         occupancy.listed[machine] = True
-        cluster = occupancy.of[machine]
-        at = occupancy.first_of[cluster]
-        push(occupancy.room[at:], occupancy.room_of[at:], occupancy.rooms[cluster], float(machine), machine)
-        occupancy.rooms[cluster] += 1
+        occupancy.listings[machine // _BLOCK] += 1
+
+
+@compiled
+def _next_listed(occupancy, machine):
+    """Return the lowest machine from this one on that may have room; there must be one."""
+    while not occupancy.listed[machine]:
+        machine += 1
+        while machine % _BLOCK == 0 and occupancy.listings[machine // _BLOCK] == 0:
+            machine += _BLOCK
+    return machine
+
+
+@compiled
+def _give(occupancy, machine, machines, cores):
+    """Note that the attempt that is about to begin has these cores of each of these machines."""
+    last = occupancy.runs - 1
+    follows = last >= occupancy.first[occupancy.attempts]  # a run of the same attempt
+    if follows and occupancy.machine[last] + occupancy.machines[last] == machine and occupancy.cores[last] == cores:
+        occupancy.machines[last] += machines
+        return
+    if occupancy.runs == occupancy.machine.size:
+        occupancy.machine = grown(occupancy.machine, 2 * occupancy.runs)
+        occupancy.machines = grown(occupancy.machines, 2 * occupancy.runs)
+        occupancy.cores = grown(occupancy.cores, 2 * occupancy.runs)
+    occupancy.machine[occupancy.runs] = machine
+    occupancy.machines[occupancy.runs] = machines
+    occupancy.cores[occupancy.runs] = cores
+    occupancy.runs += 1
 
 
 @compiled
 def occupy(occupancy, machine, cores):
     """Give the attempt that is about to begin some cores of a machine."""
-    if occupancy.parts == occupancy.machine.size:
-        occupancy.machine = grown(occupancy.machine, 2 * occupancy.parts)
-        occupancy.cores = grown(occupancy.cores, 2 * occupancy.parts)
-    occupancy.machine[occupancy.parts] = machine
-    occupancy.cores[occupancy.parts] = cores
-    occupancy.parts += 1
     occupancy.free[machine] -= cores
+    _give(occupancy, machine, 1, cores)
 
 
 @compiled
 def occupy_lowest(occupancy, cluster, need):
-    """Give the attempt that is about to begin the free cores of the lowest machines of a cluster that take jobs."""
-    at = occupancy.first_of[cluster]
+    """Give the attempt that is about to begin the free cores of the lowest machines of a cluster that take jobs.
+
+    A step takes neighbours of one block that have as many free cores each; they are full then. What of a machine has
+    room after that is still listed, and what is listed and takes no jobs, or is full, no longer.
+    """
+    free, listed, state = occupancy.free, occupancy.listed, occupancy.state
+    machine = occupancy.first_of[cluster]
     while need > 0:
-        machine = occupancy.room_of[at]
-        taken = min(occupancy.free[machine], need) if occupancy.state[machine] == switching.OPEN else np.int64(0)
-        if taken > 0:
-            occupy(occupancy, machine, taken)
-            need -= taken
-        if need > 0 or taken == 0:  # it is full now, or was
-            pop(occupancy.room[at:], occupancy.room_of[at:], occupancy.rooms[cluster])
-            occupancy.rooms[cluster] -= 1
-            occupancy.listed[machine] = False
+        machine = _next_listed(occupancy, machine)
+        cores = free[machine] if state[machine] == switching.OPEN else np.int64(0)
+        if cores > need:
+            occupy(occupancy, machine, need)
+            break
+        end = min((machine // _BLOCK + 1) * _BLOCK, occupancy.first_of[cluster + 1])
+        last = machine
+        while True:
+            listed[last] = False
+            need -= cores
+            if cores > 0:
+                free[last] = 0
+            last += 1
+            if last == end or need < cores or cores == 0:
+                break
+            if not listed[last] or free[last] != cores or state[last] != switching.OPEN:
+                break
+        occupancy.listings[machine // _BLOCK] -= last - machine
+        if cores > 0:
+            _give(occupancy, machine, last - machine, cores)
+        machine = last
 
 
 @compiled
@@ -136,20 +171,29 @@ def begin(occupancy, runs, slot, now, lasts):
     occupancy.attempts += 1
     if occupancy.attempts == occupancy.first.size:
         occupancy.first = grown(occupancy.first, 2 * occupancy.attempts)
-    occupancy.first[occupancy.attempts] = occupancy.parts
+    occupancy.first[occupancy.attempts] = occupancy.runs
 
 
 @compiled
 def vacate(occupancy, attempt):
     """Free the cores of an attempt; return whether a machine that takes no jobs is among those it had."""
     leaving = False
-    for part in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
-        machine = occupancy.machine[part]
-        occupancy.free[machine] += occupancy.cores[part]
-        if occupancy.state[machine] == switching.OPEN:
-            _list(occupancy, machine)
-        else:
-            leaving = True
+    free, listed, state = occupancy.free, occupancy.listed, occupancy.state
+    for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
+        machine, cores = occupancy.machine[run], occupancy.cores[run]
+        end = machine + occupancy.machines[run]
+        while machine < end:  # block by block
+            block = machine // _BLOCK
+            more = 0
+            for each in range(machine, min((block + 1) * _BLOCK, end)):
+                free[each] += cores
+                if state[each] == switching.OPEN:
+                    more += not listed[each]
+                    listed[each] = True
+                else:
+                    leaving = True
+            occupancy.listings[block] += more
+            machine = (block + 1) * _BLOCK
     return leaving
 
 
@@ -164,10 +208,11 @@ def lose_all(occupancy, runs, power, cluster, now):
         if occupancy.of[runs.machine[attempt]] != cluster:
             continue
         first, last = occupancy.state.size, np.int64(-1)
-        for part in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
-            machine = occupancy.machine[part]
-            if occupancy.state[machine] == switching.OFF:
-                first, last = min(first, machine), max(last, machine)
+        for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
+            low = occupancy.machine[run]
+            for machine in range(low, low + occupancy.machines[run]):
+                if occupancy.state[machine] == switching.OFF:
+                    first, last = min(first, machine), max(last, machine)
         if last >= 0:
             lost[losses, 0] = first
             lost[losses, 1] = attempt
@@ -221,11 +266,12 @@ def offer(occupancy, cluster):
 
 @compiled
 def parts_of(occupancy):
-    """Return int64[k, 3]: attempt, machine and cores of each part of an attempt, in order of start."""
-    out = np.empty((occupancy.parts, 3), np.int64)
+    """Return int64[k, 4]: attempt, first machine, how many, and cores of each, of each run, in order of start."""
+    out = np.empty((occupancy.runs, 4), np.int64)
     for attempt in range(occupancy.attempts):
-        for part in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
-            out[part, 0] = attempt
-            out[part, 1] = occupancy.machine[part]
-            out[part, 2] = occupancy.cores[part]
+        for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
+            out[run, 0] = attempt
+            out[run, 1] = occupancy.machine[run]
+            out[run, 2] = occupancy.machines[run]
+            out[run, 3] = occupancy.cores[run]
     return out

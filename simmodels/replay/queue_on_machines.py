@@ -41,17 +41,19 @@ def _start_under_notice(queue, occupancy, runs, power, now, ended, ends, arrival
     rows = 0
     for k in range(runs.size):
         attempt = runs.heap[k]
-        rows += occupancy.first[attempt + 1] - occupancy.first[attempt]
+        rows += occupancy.machines[occupancy.first[attempt] : occupancy.first[attempt + 1]].sum()
     running = np.empty((rows, 3), np.int64)
     rows = 0
     for k in range(runs.size):
         attempt = runs.heap[k]
-        for part in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
-            if of[occupancy.machine[part]] >= 0:
-                running[rows, 0] = runs.slot[attempt]
-                running[rows, 1] = of[occupancy.machine[part]]
-                running[rows, 2] = occupancy.cores[part]
-                rows += 1
+        for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
+            low = occupancy.machine[run]
+            for machine in range(low, low + occupancy.machines[run]):
+                if of[machine] >= 0:
+                    running[rows, 0] = runs.slot[attempt]
+                    running[rows, 1] = of[machine]
+                    running[rows, 2] = occupancy.cores[run]
+                    rows += 1
     started, had, _ = instant_under_notice(queue, now, ended, ends, arrivals, goes, free, running[:rows])
     row = 0
     for slot in started:

@@ -71,8 +71,9 @@ class Window:
         last_s = self.end_s
         if last_s == math.inf:
             last_s = max(float(np.nanmax(end_s, initial=self.begin_s)), self.begin_s)
-            arriving = np.arange(len(jobs.warm), len(rows))
-            if (outcome != UNFINISHED).sum() < len(np.union1d(slot, arriving)):  # some wait while machines are off
+            came = np.arange(len(rows)) >= len(jobs.warm)
+            came[slot] = True
+            if (outcome != UNFINISHED).sum() < came.sum():  # some wait while machines are off
                 submit_s = self.workload.submit_s[rows]
                 last_s = max(last_s, float(submit_s.max()), self.machines.last_s)
         counted = np.zeros(len(self.workload), np.bool_)
@@ -192,7 +193,8 @@ def replay_queue_on_machines(model: Model, options: QueueOptions) -> Schedule:
         slot, now = refused_by_queue(queue)
         raise_refused(workload.job(int(rows[slot])), now, options.order, options.backfill_order)
     found = window.columns(jobs, runs)
-    found.counted[np.intersect1d(rows[: options.warm_jobs], found.rows)] = False
+    first = rows[: options.warm_jobs]
+    found.counted[first[np.isin(first, found.rows)]] = False
     terms = Terms(overrun=options.overrun, modelled=True)
     return window.schedule(found, terms, options.about(), spread(found.rows, found.number, parts_of(occupancy)))
 
@@ -205,12 +207,12 @@ def spread(rows: NDArray[np.int64], at: NDArray[np.int64], parts: NDArray[np.int
     rows, at
         int64[k], the row of each attempt, and its number, in the order of a schedule.
     parts
-        int64[m, 3]: number of the attempt, machine and cores.
+        int64[m, 4]: number of the attempt; first machine, how many, and cores of each.
     """
-    number, machine, cores = parts.T
-    several = np.isin(number, number[1:][np.diff(number) == 0])
+    number, machine, machines, cores = parts.T
+    several = (np.bincount(number, minlength=len(at))[number] > 1) | (machines > 1)
     place = np.empty(len(at), np.int64)
     place[at] = np.arange(len(at))
     kept = place[number[several]]
-    columns = {"row": rows[kept], "attempt": numbered(rows)[kept]}
-    return pd.DataFrame({**columns, "machine": machine[several], "cores": cores[several]}).astype(np.int64)
+    columns = {"row": rows[kept], "attempt": numbered(rows)[kept], "machine": machine[several]}
+    return pd.DataFrame({**columns, "machines": machines[several], "cores": cores[several]}).astype(np.int64)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from simmodels.clusters.capacity import Capacity
 from simmodels.errors import RequestError, must_be
+from simmodels.ground.numbers import ranges
 from simmodels.results import metrics
 from simmodels.work.workload import Workload
 
@@ -20,7 +21,7 @@ WORKFLOW_OUTCOMES: Final = ("finished", "starved", "rejected", "unfinished")
 ATTEMPT_COLUMNS: Final = ("job_id", "attempt", "start_s", "end_s", "outcome")
 MACHINE_COLUMNS: Final = ("machine", "work_s")
 RULE_COLUMNS: Final = ("interval_s", "cost_s", "restart_s")
-PART_COLUMNS: Final = ("row", "attempt", "machine", "cores")
+PART_COLUMNS: Final = ("row", "attempt", "machine", "machines", "cores")
 _ATTEMPT_TYPES: Final[dict[str, type[np.generic]]] = {
     "attempt": np.int64,
     "start_s": np.float64,
@@ -191,6 +192,13 @@ def unexpected(**columns: NDArray[Any]) -> dict[str, NDArray[Any]]:
 def numbered(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return of each attempt which of its job's it is, from 1 on, in the order given."""
     return np.asarray(pd.Series(rows).groupby(rows, sort=False).cumcount(), np.int64) + 1
+
+
+def part_table(parts: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per machine of a table of parts, whose rows are runs of machines."""
+    machines = parts["machines"].to_numpy(np.int64)
+    table = parts.loc[parts.index.repeat(machines)].reset_index(drop=True)
+    return table.assign(machine=ranges(parts["machine"].to_numpy(np.int64), machines)).drop(columns="machines")
 
 
 def off_table(

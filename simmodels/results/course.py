@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.passes.checkpointing import followed
-from simmodels.results.attempts import RULE_COLUMNS, Attempts
+from simmodels.results.attempts import RULE_COLUMNS, Attempts, part_table
 
 
 class Course(NamedTuple):
@@ -48,15 +48,15 @@ def with_conditions(attempts: Attempts, clusters: Sequence[ClusterSpec], parts: 
     clusters
         The clusters.
     parts
-        Of the attempts on several machines: `row`, `attempt`, `machine`; these run as fast as the slowest of them.
+        Of the attempts on several machines, see `Schedule`; these run as fast as the slowest of them.
     """
     own = {name: np.array(getattr(attempts, name)) for name in ("speed", *RULE_COLUMNS)}
     for name, said in own.items():
         said[:] = np.where(np.isnan(said), _said_by(clusters, name, attempts.cluster, attempts.machine), said)
-    if len(parts):
+    if len(parts) and any(spec.speeds for spec in clusters):
         of = {name: getattr(attempts, name) for name in ("row", "attempt", "cluster")}
         where = pd.DataFrame({**of, "at": np.arange(len(attempts.row))})[np.isnan(attempts.speed)]
-        found = parts.merge(where, on=["row", "attempt"])
+        found = part_table(parts.merge(where, on=["row", "attempt"]))
         slowest = _said_by(clusters, "speed", found["cluster"].to_numpy(), found["machine"].to_numpy())
         np.minimum.at(own["speed"], found["at"].to_numpy(), slowest)
     return attempts._replace(**own)

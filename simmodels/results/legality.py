@@ -14,7 +14,17 @@ from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.errors import IllegalScheduleError
 from simmodels.ground.instants import rounding_s
 from simmodels.results import metrics
-from simmodels.results.attempts import COMPLETED, FINISHED, KILLED, OPEN, REJECTED, UNFINISHED, Attempts, numbered
+from simmodels.results.attempts import (
+    COMPLETED,
+    FINISHED,
+    KILLED,
+    OPEN,
+    REJECTED,
+    UNFINISHED,
+    Attempts,
+    numbered,
+    part_table,
+)
 from simmodels.results.course import Course, course
 from simmodels.results.evidence import Evidence
 
@@ -231,37 +241,49 @@ def _machines(e: Evidence) -> None:
             "cores": e.workload.cores[a.row[started]],
         }
     )
-    if len(e.parts):
-        spread = used.drop(columns=["machine", "cores"]).merge(e.parts, on=["row", "attempt"])
-        whole = pd.MultiIndex.from_frame(used[["row", "attempt"]]).isin(
-            pd.MultiIndex.from_frame(e.parts[["row", "attempt"]])
-        )
-        held = spread.groupby(["row", "attempt"])["cores"].sum()
-        needed = e.workload.cores[held.index.get_level_values("row")]
-        odd = np.flatnonzero(held.to_numpy() != needed)
-        if len(odd):
-            label = e.workload.label(int(held.index[odd[0]][0]))
-            what = f"{label} has {held.iloc[odd[0]]} cores of its machines, and needs {needed[odd[0]]}"
-            raise IllegalScheduleError("machines", what)
-        own = pd.MultiIndex.from_frame(used[["row", "attempt", "machine"]])
-        odd = np.flatnonzero(whole & ~own.isin(pd.MultiIndex.from_frame(spread[["row", "attempt", "machine"]])))
-        if len(odd):
-            first = used.iloc[odd[0]]
-            what = f"{e.workload.label(int(first['row']))} starts at {first['start_s']} s on machine {first['machine']}"
-            raise IllegalScheduleError("machines", f"{what}, which is not one of its machines")
-        used = pd.concat([used[~whole], spread], ignore_index=True)
+    used = _on_parts(e, used)
     sizes = np.array([spec.machines for spec in e.clusters])[used["cluster"]]
-    strange = np.flatnonzero((used["machine"] < 0) | (used["machine"] >= sizes))
+    strange = np.flatnonzero((used["machine"] < 0) | (used["machine"] + used["machines"] > sizes))
     if len(strange):
-        first = used.iloc[strange[0]]
-        what = f"{e.workload.label(int(first['row']))} starts at {first['start_s']} s on machine {first['machine']:.0f}"
-        raise IllegalScheduleError("machines", f"{what}; there are 0 to {sizes[strange[0]] - 1}")
+        first, last = used.iloc[strange[0]], sizes[strange[0]] - 1
+        machine = first["machine"] if first["machine"] < 0 else max(first["machine"], last + 1)
+        what = f"{e.workload.label(int(first['row']))} starts at {first['start_s']} s on machine {machine:.0f}"
+        raise IllegalScheduleError("machines", f"{what}; there are 0 to {last}")
+    used = part_table(used)
     used = used[used["start_s"] != used["end_s"]]  # what takes no time takes no cores from others
     off = dict(iter(e.off_spans.groupby(["cluster", "machine"])))
     for key, runs in used.groupby(["cluster", "machine"]):
         cluster, machine = runs[["cluster", "machine"]].iloc[0].tolist()
         _prove_machine(e, (cluster, machine), runs, off.get(key), ends_s)
     _prove_losses(e, used, e.window)
+
+
+def _on_parts(e: Evidence, used: pd.DataFrame) -> pd.DataFrame:
+    """Return attempts by run of machines; refuse parts that are not all cores, or without the machine of the attempt.
+
+    `used` has a row for each attempt, with its lowest machine and all its cores.
+    """
+    parts = e.parts.merge(used[["row", "attempt"]].assign(at=np.arange(len(used))), on=["row", "attempt"])
+    at, machine, machines, cores = (parts[name].to_numpy(np.int64) for name in ("at", "machine", "machines", "cores"))
+    held = np.zeros(len(used), np.int64)
+    np.add.at(held, at, machines * cores)
+    whole = np.zeros(len(used), np.bool_)
+    whole[at] = True
+    odd = np.flatnonzero(whole & (held != used["cores"]))
+    if len(odd):
+        first = used.iloc[odd[0]]
+        what = f"{e.workload.label(int(first['row']))} has {held[odd[0]]} cores of its machines"
+        raise IllegalScheduleError("machines", f"{what}, and needs {first['cores']}")
+    own = used["machine"].to_numpy()[at]
+    elsewhere = whole.copy()
+    elsewhere[at[(machine <= own) & (own < machine + machines)]] = False
+    odd = np.flatnonzero(elsewhere)
+    if len(odd):
+        first = used.iloc[odd[0]]
+        what = f"{e.workload.label(int(first['row']))} starts at {first['start_s']} s on machine {first['machine']}"
+        raise IllegalScheduleError("machines", f"{what}, which is not one of its machines")
+    spread = used.iloc[at].assign(machine=machine, machines=machines, cores=cores)
+    return pd.concat([used.assign(machines=1)[~whole], spread], ignore_index=True)
 
 
 def _prove_machine(

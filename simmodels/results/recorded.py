@@ -130,14 +130,21 @@ class Recorded(Guided):
             executed_s[self.outcome == UNFINISHED] = np.nan
         fix("executed_s", _fixed("executed_s", executed_s, np.float64, rows))
         fix("about", MappingProxyType(dict(self.about)))
+        self._keep_tables()
+        if not self.workload.is_rigid:
+            self._fill_workflows()
+
+    def _keep_tables(self) -> None:
+        """Copy the tables of attempts, refuse rows that there are not, and let a part without a number be a machine."""
+        fix = partial(object.__setattr__, self)
         if self.attempts is not None:
             fix("attempts", self.attempts.copy())
             self._attempt_rows()
+        if self.parts is not None and "machines" not in self.parts:
+            fix("parts", self.parts.assign(machines=1))
         if self.elsewhere is not None:
             fix("elsewhere", self.elsewhere.copy())
             rows_of(self.elsewhere, self.workload)
-        if not self.workload.is_rigid:
-            self._fill_workflows()
 
     def _fill_clusters(self) -> None:
         """Put one pool where no clusters are named, and refuse clusters that do not have the cores."""

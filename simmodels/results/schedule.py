@@ -21,6 +21,7 @@ from simmodels.results.attempts import (
     KILLED,
     OUTCOMES,
     UNFINISHED,
+    part_table,
 )
 from simmodels.results.card import schedule_card
 from simmodels.results.legality import check
@@ -78,7 +79,9 @@ class Schedule(Recorded):
         its machines stayed on; ``changed``, that only a cluster or a scheduler of the user's says how long it ran;
         ``speed``, ``interval_s``, ``cost_s`` and ``restart_s``, if it did not run as its cluster now says.
     parts
-        The attempts that ran on several machines: ``row, attempt, machine, cores``, one row per machine.
+        The attempts that ran on several machines: ``row, attempt, machine, machines, cores``. A row is a run of
+        neighbouring machines that give as many cores each: the first, how many, and the cores of each; without a column
+        ``machines`` it is one machine. `all_parts` has one row per machine.
     elsewhere
         If the schedule is that of one cluster of several: the attempts of its jobs on the others, as in `attempts`, by
         ``row``, with ``speed, interval_s, cost_s, restart_s``. Only the proof and the waits ask for them. None: none.
@@ -234,6 +237,13 @@ class Schedule(Recorded):
         started; the earlier attempts follow, by (row, attempt).
         """
         return pd.DataFrame(self._attempts().shown())
+
+    def all_parts(self) -> pd.DataFrame:
+        """Return the machines of the attempts that had several: ``row, attempt, machine, cores``, one row per machine.
+
+        It is made when asked: of wide jobs it is long.
+        """
+        return part_table(self._evidence().parts).astype(np.int64)
 
     # -- over time ------------------------------------------------------------------------------
 

@@ -51,7 +51,7 @@ def test_a_scheduler_of_ones_own_says_on_which_machines_jobs_run() -> None:
     scheduler = FromTheEnd(env, sm.Cluster(env, "a", machines=3, cores_per_machine=2))
     schedule = scheduled(scheduler, rigid((0, 5, 1), (0, 5, 3)))
     assert schedule.attempts["machine"].tolist() == [2, 2]
-    assert schedule.parts[["machine", "cores"]].to_numpy().tolist() == [[2, 1], [1, 2]]
+    assert schedule.all_parts()[["machine", "cores"]].to_numpy().tolist() == [[2, 1], [1, 2]]
 
 
 def test_a_scheduler_may_wake_itself() -> None:

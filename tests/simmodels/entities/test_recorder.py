@@ -419,11 +419,11 @@ def test_a_job_on_several_machines_is_held_against_each() -> None:
     env.run()
     schedule = recorder.schedule().validate()
     for each in (halfway, schedule):
-        assert sorted(each.parts[["row", "machine", "cores"]].to_numpy().tolist()) == [
+        assert sorted(each.all_parts()[["row", "machine", "cores"]].to_numpy().tolist()) == [
             [0, 0, 2], [0, 1, 1], [1, 1, 1], [1, 2, 1],
         ]  # fmt: skip
         assert each.on("green").validate().parts.equals(each.parts)
-    crowded = replace(schedule, parts=schedule.parts.assign(machine=[0, 0, 1, 2]))
+    crowded = replace(schedule, parts=schedule.all_parts().assign(machine=[0, 0, 1, 2]))
     with pytest.raises(IllegalScheduleError, match=r"capacity\): job 1 starts at 0.0 s, and 3 cores of machine 0"):
         crowded.validate()
     off = pd.DataFrame({"cluster": [0], "machine": [1], "start_s": [5.0], "end_s": [6.0]})

@@ -21,7 +21,7 @@ def assert_identical(one: sm.Schedule, other: sm.Schedule) -> None:
     for name in columns:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
     keys = ["row", "attempt", "machine"]
-    parts = [each.parts.sort_values(keys, ignore_index=True)[[*keys, "cores"]] for each in (one, other)]
+    parts = [each.parts.sort_values(keys, ignore_index=True)[[*keys, "machines", "cores"]] for each in (one, other)]
     pd.testing.assert_frame_equal(*parts, check_exact=True)
     assert one.terms == other.terms
     assert {**one.about, "engine": ""} == {**other.about, "engine": ""}

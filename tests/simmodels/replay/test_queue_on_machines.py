@@ -2,6 +2,7 @@
 """A queue on machines that are switched on and off: hand-drawn schedules, both engines, and a slow simulator."""
 
 import math
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -32,7 +33,7 @@ def test_a_job_spreads_over_the_lowest_machines_and_is_lost_with_one_of_them(eng
         engine=engine,
     ).validate()
     assert runs(schedule) == [(1, 0, 0, 10, 0), (2, 0, 0, 6, 2), (2, 0, 20, 29, 0)]
-    assert schedule.parts.sort_values(["attempt", "machine"]).to_numpy().tolist() == [
+    assert schedule.all_parts().sort_values(["attempt", "machine"]).to_numpy().tolist() == [
         [1, 1, 0, 1],
         [1, 1, 1, 2],
         [1, 2, 0, 2],
@@ -190,6 +191,36 @@ _KILLED_LATER = (
 @settings(max_examples=60)
 def test_both_engines_are_the_same(model: tuple[list[tuple[float, ...]], dict[str, Any]]) -> None:
     assert_engines_agree(*model)
+
+
+@st.composite
+def wide_models(draw: st.DrawFn) -> tuple[list[tuple[float, ...]], dict[str, Any]]:
+    """Draw wide jobs on many machines, which make long runs of neighbours, and gaps between them."""
+    machines, cores = draw(st.sampled_from([63, 64, 65, 200])), draw(st.integers(1, 3))
+    job = st.tuples(st.integers(0, 40), st.integers(1, 30), st.just(0), st.integers(1, machines * cores))
+    changes = [sm.CapacityChange(-1.0, machines)]
+    for at in sorted(draw(st.lists(st.integers(1, 60), unique=True, max_size=3))):
+        mode = draw(st.sampled_from(["kill", "drain"]))
+        changes.append(sm.CapacityChange(at, draw(st.integers(machines // 2, machines)), draw(st.integers(0, 9)), mode))
+    rows = sorted((submit, run, run, need) for submit, run, _, need in draw(st.lists(job, min_size=1, max_size=20)))
+    rules = {
+        "backfilling": draw(st.sampled_from(BACKFILLINGS)),
+        "removes": draw(st.sampled_from(["highest", "random"])),
+    }
+    return rows, {**rules, "capacity": changes, "machines": machines, "cores_per_machine": cores}
+
+
+@given(wide_models())
+@settings(max_examples=40)
+def test_wide_jobs_have_the_same_runs_of_machines_on_both_engines(model: tuple[list[Any], dict[str, Any]]) -> None:
+    assert_engines_agree(*model)
+    schedule = sm.simulate(rigid(*model[0]), seed=3, **model[1])
+    whole = schedule.all_parts()
+    assert not whole.duplicated(["row", "attempt", "machine"]).any()
+    of = schedule.parts.sort_values(["row", "attempt", "machine"]).to_numpy()
+    assert (schedule.parts["machines"] * schedule.parts["cores"]).sum() == whole["cores"].sum()
+    for one, other in pairwise(of.tolist()):  # no two runs could be one
+        assert one[:2] != other[:2] or one[2] + one[3] != other[2] or one[4] != other[4]
 
 
 @pytest.mark.full

@@ -420,6 +420,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "is on no machine": (on_machines(of_attempts({"machine": 99}, done)), "machines end"),
     "is on a machine in use": (on_machines_in_use, "capacity offline end machines"),
     "has fewer cores": (parts_changed(cores=-1), "machines"),
+    "has another machine": (parts_changed(machines=1), "machines"),
     "has cores elsewhere": (parts_changed(machine=9), "machines end"),
     "has too many cores": (wider_jobs, "width"),
     "too few cores": (crowded, "width capacity machines end"),
