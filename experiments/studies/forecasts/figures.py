@@ -1,33 +1,34 @@
 """The figure of forecasts: how often starts were below each level."""
 
-import matplotlib as mpl
-import numpy as np
-from matplotlib.figure import Figure
+from typing import Final
 
-from experiments.drawing import INK, PALETTE, STYLE, as_label
+import numpy as np
+import pandas as pd
+
+from experiments.campaigns.charts import Axis, Chart, Lines, draw_all
+from experiments.drawing import INK, Figure
 from experiments.studies.forecasts.results import ForecastResults
 from experiments.studies.naming import log_name
+
+_EVEN: Final = "_as often as it says"
+_LEVELS: Final = Chart(
+    mark=Lines(),
+    x=Axis("level", "level of the forecast (% of its futures)"),
+    y=(Axis("share", "share of the jobs that started by it (%)"),),
+    by="log",
+    look={"drawstyle": "steps-post", "marker": ""},
+    styles={_EVEN: {"color": INK, "linewidth": 0.8, "linestyle": "--", "drawstyle": "default"}},
+    panel_in=(5.4, 4.3),
+)
 
 
 def draw_figures(found: ForecastResults) -> dict[str, Figure]:
     """Return how often starts were below each level of their forecasts, one line per log."""
     if not found.jobs:
         return {}
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 4.6))
-        axes = figure.add_subplot()
-        axes.plot((0, 100), (0, 100), color=INK, linewidth=0.8, linestyle="--")
-        for number, (path, of) in enumerate(found.jobs.items()):
-            level = 100 * np.sort(of["level"])
-            share = 100 * np.arange(1, len(level) + 1) / len(level)
-            line = "-" if number < len(PALETTE) else ":"
-            axes.step(
-                level, share, where="post", color=PALETTE[number % len(PALETTE)], linestyle=line,
-                label=as_label(log_name(path)),
-            )  # fmt: skip
-        axes.set_xlabel("level of the forecast (% of its futures)")
-        axes.set_ylabel("share of the jobs that started by it (%)")
-        axes.grid()
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        figure.tight_layout()
-    return {"How often starts were below the levels of forecasts": figure}
+    parts = [pd.DataFrame({"level": (0, 100), "share": (0, 100), "log": _EVEN})]
+    for path, of in found.jobs.items():
+        level = np.sort(of["level"])
+        share = np.arange(1, len(level) + 1) / len(level)
+        parts.append(pd.DataFrame({"level": 100 * level, "share": 100 * share, "log": log_name(path)}))
+    return draw_all([("How often starts were below the levels of forecasts", _LEVELS, pd.concat(parts))])
