@@ -1,13 +1,14 @@
 import pytest
 
-from experiments.studies.regression.figures import priorities
+from experiments.studies.regression.figures import PRIORITIES, priorities
 from simmodels import Polynomial
 
 
 @pytest.mark.parametrize("sets", [1, 2, 4])
 def test_the_colour_bar_of_a_map_of_priorities_is_not_clipped(sets: int) -> None:
     order = Polynomial([1.0, 2.0, 3.0], ["p", "q", "r"])
-    figure = priorities({f"set-{number}": {"LIN": order, "QDR": order} for number in range(sets)})
+    orders = {f"set-{number}": {"LIN": order, "QDR": order} for number in range(sets)}
+    figure = PRIORITIES.draw(priorities(orders))
     figure.draw_without_rendering()
     bar = figure.axes[-1]
     assert bar.get_ylabel() == "place: 0 first, 1 last"
