@@ -1,22 +1,18 @@
 """Plots: figures of campaigns that studies share."""
 
-import math
-from typing import Final
+from collections.abc import Mapping
 
-import matplotlib as mpl
 import pandas as pd
-from matplotlib.figure import Figure
 
 from experiments.campaigns.cell import REPLICATION
+from experiments.campaigns.charts import Axis, Boxes, Chart
 from experiments.campaigns.hours import hourly, is_duration
 from experiments.campaigns.pages import in_words
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import having
-from experiments.drawing import INK, PALETTE, STYLE, as_label, label_plainly
+from experiments.drawing import Figure, as_label
 from simmodels.errors import require_known
 from simmodels.units import HOUR
-
-_LINE: Final = 0.9
 
 
 def boxes(
@@ -58,46 +54,25 @@ def boxes(
         require_known("factor", name, results.factors)
     require_known("measure", measure, results.measures)
     table, label = _means(results, measure, label)
-    values = results.factors[by]
-    hues = tuple(results.factors[within]) if within is not None else (None,)
-    width = 0.8 / len(hues)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(max(4.0, 1.2 + 0.45 * len(values) * max(1.0, 0.6 * len(hues))), 3.4))
-        axes = figure.add_subplot()
-        for number, hue in enumerate(hues):
-            of_hue = table if within is None else table[having(table, {within: hue})]
-            samples = [of_hue[having(of_hue, {by: value})][measure].dropna().to_numpy() for value in values]
-            drawn = axes.boxplot(
-                samples,
-                positions=[place - 0.4 + width * (number + 0.5) for place in range(len(values))],
-                widths=0.8 * width,
-                patch_artist=True,
-                medianprops={"color": INK, "linewidth": 1.4},
-                boxprops={"edgecolor": INK, "linewidth": _LINE},
-                whiskerprops={"color": INK, "linewidth": _LINE},
-                capprops={"color": INK, "linewidth": _LINE},
-                flierprops={"marker": ".", "markersize": 3, "markeredgecolor": INK},
-                manage_ticks=False,
-            )
-            for box in drawn["boxes"]:
-                box.set_facecolor(PALETTE[number % len(PALETTE)])
-                box.set_alpha(0.85)
-            if within is not None and drawn["boxes"]:
-                drawn["boxes"][0].set_label(as_label(f"{within} {in_words(hue)}"))
-        axes.set_xticks(range(len(values)), [as_label(in_words(value)) for value in values])
-        axes.set_xlim(-0.6, len(values) - 0.4)
-        if max(len(in_words(value)) for value in values) * len(values) > 60:
-            axes.tick_params(axis="x", rotation=45)
-        axes.set_xlabel(as_label(by))
-        axes.set_ylabel(as_label(label))
-        axes.grid(axis="y")
-        if logarithmic and (table[measure] > 0).all():
-            axes.set_yscale("log")
-            label_plainly(axes)
-        if within is not None:
-            axes.legend(ncols=math.ceil(len(hues) / 2), loc="upper center", bbox_to_anchor=(0.5, 1.22))
-        figure.tight_layout()
-    return figure
+    values, hues = results.factors[by], () if within is None else results.factors[within]
+    table["place"] = _named(table, {in_words(value): {by: value} for value in values})
+    table["hue"] = _named(table, {f"{within} {in_words(hue)}": {str(within): hue} for hue in hues})
+    chart = Chart(
+        mark=Boxes(),
+        x=Axis("place", as_label(by)),
+        y=(Axis(measure, as_label(label), log=10.0 if logarithmic else 0.0),),
+        by="" if within is None else "hue",
+        panel_in=(1.2 + 0.45 * len(values) * max(1.0, 0.6 * len(hues)), 3.2),
+    )
+    return chart.draw(table)
+
+
+def _named(table: pd.DataFrame, names: Mapping[str, Mapping[str, object]]) -> pd.Categorical:
+    """Return what rows with these values are called; what no row has, has its place, too."""
+    found = pd.Series(None, index=table.index, dtype=object)
+    for name, of in names.items():
+        found[having(table, of)] = name
+    return pd.Categorical(found, list(names))
 
 
 def _means(results: Results, measure: str, label: str | None) -> tuple[pd.DataFrame, str]:

@@ -31,7 +31,7 @@ def test_a_box_goes_from_quartile_to_quartile_of_the_means_of_cells() -> None:
 def test_values_of_a_second_factor_stand_side_by_side_with_a_legend() -> None:
     figure = boxes(RESULTS, "wait", by="order", within="threshold", label="wait (s)", logarithmic=True)
     axes = figure.axes[0]
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["threshold 1", "threshold none"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["threshold 1", "threshold none"]
     assert [text.get_text() for text in axes.get_xticklabels()] == ["FCFS", "SAF"]
     assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_yscale()) == ("order", "wait (s)", "log")
 
@@ -51,9 +51,17 @@ def test_an_axis_with_zeros_is_not_logarithmic() -> None:
 
 def test_values_without_cells_have_an_empty_place() -> None:
     table = RESULTS.table.assign(wait=RESULTS.table["wait"].where(RESULTS.table["order"] == "FCFS"))
-    found = heights(Results(table=table, factors={**RESULTS.factors, "order": ("FCFS", "SAF", "SPF")}), by="order")
-    assert found[0] == (2.0, 4.0)
-    assert np.isnan(found[1:]).all()
+    results = Results(table=table, factors={**RESULTS.factors, "order": ("FCFS", "SAF", "SPF")})
+    assert heights(results, by="order") == [(2.0, 4.0)]
+    axes = boxes(results, "wait", by="order").axes[0]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["FCFS", "SAF", "SPF"]
+
+
+def test_a_measure_without_values_has_empty_axes() -> None:
+    empty = Results(table=RESULTS.table.assign(wait=np.nan), factors=RESULTS.factors)
+    axes = boxes(empty, "wait", by="order", within="threshold").axes[0]
+    assert not axes.patches
+    assert axes.get_ylabel() == "wait"
 
 
 @pytest.mark.parametrize(
