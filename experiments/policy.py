@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from experiments.inputs import named_priority
-from experiments.on_machines import QUEUES, heuristic_of
 from simmodels.errors import RequestError, require_known
 from simmodels.policies.priority import Priority
 from simmodels.results.logged import AS_LOGGED
 
 Kind = Literal["order", "heuristic", "bid", "router"]
 
+FIRST_FIT: Final = ("FirstFitAware", "FirstFitUnaware")
+ASAP: Final = ("TargetAsap", "PackedTargetAsap")
+TARGETED: Final = ("TargetStretch", *ASAP)
+FIVE: Final = (*FIRST_FIT, *TARGETED)
+"""The heuristics of the paper on variable capacity."""
+QUEUES: Final = ("EASY", "FCFS")
+"""The queues that clusters have, on the same machines."""
 AUCTION: Final = "Auction"
 HEURISTICS: Final[Mapping[str, str]] = {
     "FirstFitAware": "one queue; machines are filled from the safest on, which is switched off last",
@@ -32,6 +38,14 @@ ROUTERS: Final[Mapping[str, str]] = {
     AUCTION: "each job to the cluster with the best offer, in an auction by --bid",
 }
 """What may stand before several clusters, with where it sends jobs, in words."""
+_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "FirstFitAware": {"heuristic": "FirstFit", "aware": True},
+    "FirstFitUnaware": {"heuristic": "FirstFit", "aware": False},
+    "EASY": {"backfilling": "easy"},
+    "FCFS": {"backfilling": "none"},
+    AUCTION: {"forward": True},
+}
+"""What makes `simmodels.simulate` use those of them that it does not name so itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +102,7 @@ def policy_of(kind: Kind, given: str | Priority) -> Policy:
         found = named_priority(given, "bid" if kind == "bid" else "order")
         return Policy(kind, found.name, {kind: found})
     require_known(kind, given, HEURISTICS if kind == "heuristic" else ROUTERS)
-    if kind == "router":
-        return Policy(kind, given, {"forward": True} if given == AUCTION else {"router": given})
-    if given in QUEUES:
-        return Policy(kind, given, {"backfilling": "easy" if given == "EASY" else "none"})
-    heuristic, options = heuristic_of(given)
-    return Policy(kind, given, {"heuristic": heuristic, **options})
+    return Policy(kind, given, _OPTIONS.get(given, {kind: given}))
 
 
 def chosen_policies(kind: Kind, given: Sequence[str | Priority | Policy]) -> tuple[Policy, ...]:

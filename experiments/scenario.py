@@ -11,8 +11,8 @@ from experiments.calibration import doubt_of_limits, doubt_of_size
 from experiments.capacity_source import CapacitySource
 from experiments.dates import instant_of
 from experiments.inputs import WorkloadFile, count_of, notes_of
-from experiments.on_machines import TARGETED
 from experiments.option import SHARED, SUPPLY, WHERE, Group, Option
+from experiments.policy import TARGETED
 from experiments.workflow_inputs import WorkflowFolder, parse_clusters
 from simmodels.clusters.capacity import Capacity
 from simmodels.clusters.checkpoints import Checkpoints

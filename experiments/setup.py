@@ -9,9 +9,8 @@ from typing import Annotated, Any, Final
 import pandas as pd
 
 from experiments.inputs import describe_error
-from experiments.on_machines import TARGETED
 from experiments.option import POLICY, RUN, Models, Option, Seed, Tau, flag_of
-from experiments.policy import HEURISTICS, ROUTERS, Kind, Policy, policy_of
+from experiments.policy import HEURISTICS, ROUTERS, TARGETED, Kind, Policy, policy_of
 from experiments.scenario import Scenario
 from simmodels.clusters.site import Site
 from simmodels.engine import Engine, require_engine
@@ -134,14 +133,12 @@ class Setup:
         self, policy: Policy, reference: Workload | None
     ) -> tuple[SchedulerOptions, RouterName | AuctionOptions | None]:
         """Return what schedules under a policy; refuse as `simulate` does."""
-        options = self._options(policy)
-        if options.get("heuristic") in TARGETED:
-            options["reference"] = reference
+        options = self._options(policy, reference)
         options.pop("rebalance_s", None)
         return policies_of(options.pop("heuristic", None), options.pop("router", None), options)
 
-    def _options(self, policy: Policy) -> dict[str, Any]:
-        """Return the options of a policy: its own, and those of the setup that it has."""
+    def _options(self, policy: Policy, reference: Workload | None = None) -> dict[str, Any]:
+        """Return the options of a policy: its own, and those of the setup that it has; with a reference, if it has."""
         found = {**self.options, **policy.options}
         if found.get("forward"):
             found.setdefault("bid", "PVR")
@@ -160,7 +157,7 @@ class Setup:
             taken = [kind for kind in kinds if name in {each.name for each in fields(kind)}]
             if not taken or (taken == [PlacementOptions] and not has_option(str(heuristic), name)):
                 del found[name]
-        return found
+        return found | ({"reference": reference} if heuristic in TARGETED else {})
 
     def with_one_network(self, scenario: Scenario, policies: Collection[Policy]) -> "Setup":
         """Return the setup in which data of workflows travel alike under all policies: as in an auction among them."""
@@ -200,9 +197,7 @@ class Setup:
 
     def simulate(self, scenario: Scenario, policy: Policy) -> Schedule:
         """Return the schedule of a scenario under a policy."""
-        options = self._options(policy)
-        if options.get("heuristic") in TARGETED:
-            options["reference"] = scenario.reference
+        options = self._options(policy, scenario.reference)
         if "router" in options and scenario.workload.is_rigid:  # compared with an auction, which has them
             options = {name: value for name, value in options.items() if name not in TRAVEL}
         schedule = simulate(

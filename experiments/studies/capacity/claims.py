@@ -10,7 +10,7 @@ from typing import Final
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.judging import judge
 from experiments.campaigns.sentences import Compared, How, Sentence
-from experiments.on_machines import ASAP, FIRST_FIT, FIVE, TARGETED
+from experiments.policy import ASAP, FIRST_FIT, FIVE, TARGETED
 from experiments.studies.capacity.paper import PRINTED
 from experiments.studies.capacity.results import CapacityResults
 from experiments.studies.capacity.settings import BORG, SWEPT, WORKLOADS

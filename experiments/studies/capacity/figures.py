@@ -7,7 +7,7 @@ import pandas as pd
 
 from experiments.campaigns.charts import Axis, Boxes, Chart, draw_all, in_order
 from experiments.drawing import Figure
-from experiments.on_machines import FIVE, QUEUES
+from experiments.policy import FIVE, QUEUES
 from experiments.studies.capacity.results import SWEEPS, CapacityResults
 from experiments.studies.capacity.settings import BORG
 

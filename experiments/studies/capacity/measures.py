@@ -11,7 +11,7 @@ from experiments.campaigns.families import combined, percentile
 from experiments.campaigns.judging import Evidence, Family, StudyResults, Values, mean_of, members_of
 from experiments.campaigns.sentences import Sentence
 from experiments.campaigns.statistics import Effect
-from experiments.on_machines import ASAP, FIRST_FIT, FIVE
+from experiments.policy import ASAP, FIRST_FIT, FIVE
 
 _WHISKER: Final = 0.10
 _FEW_FOR_WHISKER: Final = "of so few walks none is surely below the 10th percentile: the interval begins at 0"

@@ -8,7 +8,7 @@ import pandas as pd
 from experiments.campaigns.judging import evidence_on
 from experiments.campaigns.paper import Element, Paper, PrintedNumber
 from experiments.campaigns.sentences import Compared, Sentence
-from experiments.on_machines import ASAP, FIRST_FIT, FIVE, TARGETED
+from experiments.policy import ASAP, FIRST_FIT, FIVE, TARGETED
 from experiments.studies.capacity.results import CapacityResults
 from experiments.studies.capacity.settings import BORG, SWEPT
 

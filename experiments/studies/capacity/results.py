@@ -11,7 +11,7 @@ from experiments.campaigns.claims import Scope
 from experiments.campaigns.judging import StudyResults, Values, exponential, logarithms
 from experiments.campaigns.sentences import Sentence
 from experiments.campaigns.statistics import Effect, bootstrap
-from experiments.on_machines import FIVE, QUEUES
+from experiments.policy import FIVE, QUEUES
 from experiments.studies.capacity.measures import MEASURES
 from experiments.studies.capacity.settings import BORG, CENTRE, SWEPT, WORKLOADS, equivalent_platform
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from experiments.campaigns.study import Design, require_integer
-from experiments.on_machines import FIRST_FIT, FIVE, QUEUES, heuristic_of
+from experiments.policy import FIRST_FIT, FIVE, QUEUES, policy_of
 from simmodels.clusters.capacity import Law
 from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.engine import Engine
@@ -73,8 +73,8 @@ class Interpretation:
 
     def of(self, heuristic: str) -> dict[str, Any]:
         """Return the options that are the heuristic's own."""
-        kind, made = heuristic_of(heuristic)
-        own = {name: value for name, value in self.options.items() if has_option(kind, name)}
+        made = policy_of("heuristic", heuristic).options
+        own = {name: value for name, value in self.options.items() if has_option(made["heuristic"], name)}
         return own if not made.get("aware") else {name: value for name, value in own.items() if name != "unaware"}
 
     def applies_to(self, heuristic: str) -> bool:
@@ -240,9 +240,9 @@ def require_settings(design: Design) -> None:
     for variant in values["variant"]:
         for heuristic in values["heuristic"]:
             if heuristic in FIVE:
-                kind, made = heuristic_of(str(heuristic))
+                made = policy_of("heuristic", str(heuristic)).options
                 options = {**made, **heuristic_options(str(heuristic), of, INTERPRETATIONS[str(variant)])}
-                PlacementOptions.checked(heuristic=kind, **_referred(kind, options), checkpoints=Checkpoints())
+                PlacementOptions.checked(**_referred(made["heuristic"], options), checkpoints=Checkpoints())
 
 
 def _require_known(values: Mapping[str, Sequence[object]]) -> None:

@@ -19,7 +19,7 @@ from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim, in_scope
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
-from experiments.on_machines import FIVE, QUEUES, TARGETED, run_on_machines
+from experiments.policy import FIVE, QUEUES, TARGETED, policy_of
 from experiments.studies.capacity.claims import make_claims
 from experiments.studies.capacity.paper import ELEMENTS, PAPER, SLICES, printed_table
 from experiments.studies.capacity.results import CapacityResults, make_tables
@@ -42,6 +42,7 @@ from simmodels.clusters.checkpoints import Checkpoints, young_daly_s
 from simmodels.errors import RequestError
 from simmodels.ground.streams import entropy
 from simmodels.results.schedule import UNFINISHED, Schedule
+from simmodels.simulate import simulate
 from simmodels.units import DAY, HOUR, WEEK
 from simmodels.work.workload import Workload
 from workloads.borg import read_borg_slice
@@ -300,6 +301,7 @@ def simulated(cell: Cell) -> Schedule:
     most, least = cell["machines"] + cell["radius"], cell["machines"] - cell["radius"]
     size, heuristic, seed = cell["cores_per_machine"], cell["heuristic"], cell.seed_for("fill")
     options: dict[str, Any] = {
+        **policy_of("heuristic", heuristic).options,
         "seed": seed,
         "engine": cell["engine"],
         "checkpoints": _checkpoints(cell, capacity, window_s),
@@ -308,9 +310,7 @@ def simulated(cell: Cell) -> Schedule:
         options |= heuristic_options(heuristic, cell.parameters, INTERPRETATIONS[cell["variant"]])
     if heuristic in TARGETED:
         options |= {"reference": reference, "least_machines": least}
-    return run_on_machines(
-        heuristic, log, capacity, cores_per_machine=size, machines=most, window_s=window_s, **options
-    )
+    return simulate(log, capacity=capacity, cores_per_machine=size, machines=most, window_s=window_s, **options)
 
 
 _SHOWN_DAYS: Final = 2.0

@@ -18,8 +18,7 @@ import workloads as wl
 from experiments import choices
 from experiments.campaigns.finding import listed
 from experiments.cli.main import main
-from experiments.on_machines import FIVE, QUEUES
-from experiments.policy import HEURISTICS, ROUTERS
+from experiments.policy import FIVE, HEURISTICS, QUEUES, ROUTERS
 from simmodels.engine import Engine
 from simmodels.ground.cards import number
 from simmodels.model import RouterName

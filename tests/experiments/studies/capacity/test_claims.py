@@ -16,7 +16,7 @@ from experiments.campaigns.judging import by_replication, deciding, mean_of, mem
 from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Compared
-from experiments.on_machines import FIVE
+from experiments.policy import FIVE
 from experiments.studies.capacity.paper import PRINTED
 from experiments.studies.capacity.results import CapacityResults
 from experiments.studies.capacity.settings import CENTRE, SWEPT, points

@@ -18,7 +18,7 @@ from experiments.campaigns.plan import Plan
 from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
-from experiments.on_machines import FIVE, QUEUES
+from experiments.policy import FIVE, QUEUES
 from experiments.studies.capacity.results import AUTHORS, INDEPENDENT, INDEPENDENT_SWEEPS, CapacityResults
 from experiments.studies.capacity.settings import CENTRE, CHANGES, INTERPRETATIONS, equivalent_platform, points
 from experiments.studies.capacity.study import Capacity, jobs_of, simulated, walk_of
