@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from experiments.viewer.packing import Packed, unpacked
+from experiments.viewer.packing import Packed
 from simmodels.ground.numbers import Floats
+from tests.experiments.viewer.unpacking import unpacked
 
 WHOLE = st.integers(-(2**53) + 1, 2**53 - 1).map(float)
 ANY = st.floats(allow_nan=False, allow_infinity=False)

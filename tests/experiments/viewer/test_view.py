@@ -15,9 +15,9 @@ import simmodels as sm
 import workloads as wl
 from experiments.dates import clock_of
 from experiments.gantt_boxes import GAP, Panel, boxes_of
-from experiments.viewer.packing import unpacked
 from experiments.viewer.view import summary, view_page, write_view
 from simmodels.errors import RequestError
+from tests.experiments.viewer.unpacking import unpacked
 
 
 def parts(page: str) -> tuple[dict[str, Any], Any]:
