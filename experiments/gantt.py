@@ -14,7 +14,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from numpy.typing import NDArray
 
 from experiments.drawing import (
     DURATIONS,
@@ -41,12 +40,13 @@ from simmodels.results.schedule import UNFINISHED, Schedule
 from simmodels.units import HOUR, MINUTE
 
 Colouring = Literal["job", "user", "wait", "length"]
-Flags = NDArray[np.bool_]
 
 _LOST: Final = "#D1242F"
 _OFF: Final = "#3A3A3A"
 _MARKS: Final = (("", "white"), ("////", INK), ("xxxx", _LOST), ("\\\\\\\\", _LOST))
 """The hatching and its colour of each of `KINDS`."""
+_LOSING: Final = 2
+"""From this one of `KINDS` on, an attempt lost its machine."""
 _MOST_LABELS: Final = 80  # more jobs than this are not labelled
 _MOST_OUTLINES: Final = 4000  # more rectangles than this have no outlines, and are drawn as pixels in SVG and PDF
 LOWEST: Final = 0.35  # of the highest panel's height
@@ -316,7 +316,7 @@ def _draw_boxes(
         if hatch:
             entries.append(Patch(facecolor="white", edgecolor=edge, hatch=hatch, label=KINDS[number]))
     # What is lost at the window's very end still runs in all of the window.
-    crossed = (boxes.lost | boxes.saved) & boxes.ends & (boxes.right_s / unit_s < axes.get_xlim()[1])
+    crossed = (boxes.kind >= _LOSING) & boxes.ends & (boxes.right_s / unit_s < axes.get_xlim()[1])
     if crossed.any():
         middle = (boxes.bottom + boxes.top)[crossed] / 2
         axes.plot(boxes.right_s[crossed] / unit_s, middle, "x", color=_LOST, markersize=3.5, markeredgewidth=1.0)

@@ -59,20 +59,13 @@ class Boxes(NamedTuple):
     """The rectangles of a panel, cut to its window; one entry per rectangle."""
 
     row: Ints  # input row of the job
-    killed: Flags  # whether the attempt was killed
-    lost: Flags  # whether the attempt came to nothing
-    saved: Flags  # whether it lost its machine, and a part of its work was saved
+    kind: Ints  # the number in `KINDS` of its attempt; 0, too, if that still runs at the end
     brief: Flags  # whether it has no length
     ends: Flags  # whether it ends in the window, or with it
     left_s: Floats
     right_s: Floats
     bottom: Floats
     top: Floats
-
-    @property
-    def kind(self) -> Ints:
-        """Return the number in `KINDS` of each rectangle's attempt; 0, too, if it still runs at the end."""
-        return np.asarray(1 * self.killed + 2 * self.lost + 3 * self.saved, np.int64)
 
     def area(self) -> Floats:
         """Return the size of each rectangle."""
@@ -131,9 +124,7 @@ def boxes_of(panel: Panel, window_s: tuple[float, float]) -> Boxes:
     seen = (start_s < high_s) & (end_s > low_s) | brief & (start_s >= low_s) & (start_s <= high_s)
     boxes = Boxes(
         row[line],
-        outcome == KILLED,
-        (outcome == UNFINISHED) & ended & ~saved,
-        (outcome == UNFINISHED) & ended & saved,
+        np.select([outcome == KILLED, (outcome == UNFINISHED) & ended], [1, 2 + saved]),
         brief,
         ended & (end_s <= high_s),
         np.maximum(start_s, low_s),
