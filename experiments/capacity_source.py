@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from experiments.option import SUPPLY, Option, flag_of
 from simmodels.clusters.capacity import CAPACITY_MODES, Capacity, Mode
@@ -19,6 +19,33 @@ _OF_SERIES: Final = {
 }  # fmt: skip
 """What goes with a series only, and what it is by default."""
 _MOST: Final = 1_000_000  # machines: a series of more is one with a forgotten unit
+
+
+class Walk(NamedTuple):
+    """A random walk of the number of machines: its mean, how far it goes from there, and how often it changes."""
+
+    mean: int
+    radius: int
+    period_s: float
+
+
+def parse_walk(text: str) -> Walk:
+    """Return the walk of a text such as ``24:8:20min``.
+
+    Raises
+    ------
+    RequestError
+        The text is none, or a number is out of its range.
+    """
+    found = _WALK.fullmatch(text)
+    if found is None:
+        raise RequestError(must_be("--walk", "MEAN:RADIUS:PERIOD, such as 24:8:20min", text))
+    mean, radius = int(found[1]), int(found[2])
+    period_s = seconds(found[3], "period of --walk")
+    if not (radius <= mean and mean >= 1 and period_s > 0 and (radius == 0 or radius >= 4)):
+        expected = "a radius of 0, or from 4 (one step is a quarter of it) to the mean, and a period > 0"
+        raise RequestError(must_be("--walk", f"MEAN:RADIUS:PERIOD with {expected}", text))
+    return Walk(mean, radius, period_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +82,7 @@ class CapacitySource:
         Both a walk and a series are given, or none; or an option is out of range.
     """
 
-    walk: Annotated[str | None, Option(SUPPLY, "MEAN:RADIUS:PERIOD")] = None
+    walk: Annotated[Walk | None, Option(SUPPLY, "MEAN:RADIUS:PERIOD", parse=parse_walk)] = None
     series: Annotated[Path | None, Option(SUPPLY)] = None
     column: Annotated[str | None, Option(SUPPLY, "NAME", "the only one there is")] = None
     per_machine: Annotated[float, Option(SUPPLY)] = 1.0
@@ -77,27 +104,11 @@ class CapacitySource:
         without = [name for name, default in _OF_SERIES.items() if getattr(self, name) != default]
         if self.walk is not None and without:
             raise RequestError(f"{flag_of(without[0])} has no effect on --walk", "give --series instead, or omit it")
-        self._walk()
 
     @property
     def mean(self) -> int | None:
         """Return the mean number of machines of a walk; None of a series."""
-        walk = self._walk()
-        return None if walk is None else walk[0]
-
-    def _walk(self) -> tuple[int, int, float] | None:
-        """Return mean, radius and period of the walk."""
-        if self.walk is None:
-            return None
-        found = _WALK.fullmatch(self.walk)
-        if found is None:
-            raise RequestError(must_be("--walk", "MEAN:RADIUS:PERIOD, such as 24:8:20min", self.walk))
-        mean, radius = int(found[1]), int(found[2])
-        period_s = seconds(found[3], "period of --walk")
-        if not (radius <= mean and mean >= 1 and period_s > 0 and (radius == 0 or radius >= 4)):
-            expected = "a radius of 0, or from 4 (one step is a quarter of it) to the mean, and a period > 0"
-            raise RequestError(must_be("--walk", f"MEAN:RADIUS:PERIOD with {expected}", self.walk))
-        return mean, radius, period_s
+        return None if self.walk is None else self.walk.mean
 
     def over(
         self, window_s: tuple[float, float], *, seed: int, whole: bool = True
@@ -120,20 +131,9 @@ class CapacitySource:
         """
         begin, end = window_s
         known_s = end + self.notice_s  # what is announced by the end is known
-        walk = self._walk()
-        if walk is not None:
-            mean, radius, period_s = walk
-            drawn = capacity_walk(
-                mean=mean,
-                radius=radius,
-                period_s=period_s,
-                begin_s=begin,
-                until_s=known_s,
-                notice_s=self.notice_s,
-                mode=self.mode,
-                seed=seed,
-            )
-            return drawn, {}
+        announced: dict[str, Any] = {"notice_s": self.notice_s, "mode": self.mode, "until_s": known_s, "begin_s": begin}
+        if self.walk is not None:
+            return capacity_walk(**self.walk._asdict(), **announced, seed=seed), {}
         assert self.series is not None  # noqa: S101  one of the two is there
         table = read_series(self.series, column=self.column)
         lasts_s = float(table["time_s"].iloc[-1]) - self.series_from_s
@@ -146,11 +146,8 @@ class CapacitySource:
             most=self.max_machines,
             least=self.min_machines,
             start_s=self.series_from_s,
-            until_s=known_s,
             repeat=self.repeat,
-            begin_s=begin,
-            notice_s=self.notice_s,
-            mode=self.mode,
+            **announced,
         )
         if made.machines.max() > _MOST:
             what = must_be(f"the machines of {self.series}", f"at most {_MOST}", made.machines.max())
