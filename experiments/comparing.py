@@ -22,6 +22,7 @@ from simmodels.errors import RequestError
 from simmodels.ground.files import replacing, write_csv
 from simmodels.policies.priority import Priority
 from simmodels.results.logged import AS_LOGGED, as_logged, logged_wait_s
+from simmodels.results.schedule import Schedule
 from simmodels.version import __version__
 from simmodels.work.workload import Workload
 
@@ -40,20 +41,29 @@ class Comparison:
 
     Parameters
     ----------
+    scenario, setup
+        What was run, and how.
     cells
         What came of each policy, in the order given.
-    out
-        The folder of its files.
-    files
-        Their names, as paths within the folder.
     logged
         What the log itself records, in the same form; None where it does not say when its jobs started.
+    out
+        The folder of its files; None if none was asked for.
+    files
+        Their names, as paths within the folder.
     """
 
+    scenario: Scenario
+    setup: Setup
     cells: tuple[Cell, ...]
-    out: Path
-    files: tuple[str, ...]
-    logged: Cell | None = None
+    logged: Cell | None
+    out: Path | None = None
+    files: tuple[str, ...] = ()
+
+    @property
+    def schedules(self) -> dict[str, Schedule]:
+        """Return the schedules, by the policy's name, of the policies that did not fail."""
+        return {cell.policy.name: cell.schedule for cell in self.cells if cell.schedule is not None}
 
     @property
     def failed(self) -> dict[str, str]:
@@ -82,7 +92,7 @@ def compare(
     work: Workload | Scenario,
     policies: Sequence[str | Priority | Policy],
     *,
-    out: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None,
     setup: Setup | None = None,
     provenance: Mapping[str, object] | None = None,
     begin: Callable[[str], None] = lambda _: None,
@@ -106,7 +116,7 @@ def compare(
     policies
         Policies, orders or names of orders, in the order in which they are shown.
     out
-        The folder; it is made if it is not there.
+        The folder; it is made if it is not there. None: nothing is written.
     setup
         How each is run; None for the defaults of `Setup`.
     provenance
@@ -136,11 +146,15 @@ def compare(
             )
         workload.require_runnable(workload.max_cores)
     setup.check(scenario, chosen)
-    folder = Path(out)
-    require_no_link(folder / JOBS)
-    if not force:
-        require_own(folder, sorted(_names(chosen) - _written(folder)), "a comparison")
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        require_no_link(folder / JOBS)
+        if not force:
+            require_own(folder, sorted(_names(chosen) - _written(folder)), "a comparison")
     cells = run_all(scenario, chosen, setup, begin)
+    comparison = Comparison(scenario, setup, cells, _logged_cell(scenario, setup, cells))
+    if folder is None:
+        return comparison
     begin("tables and figures")
     _clear(made_folder(folder), chosen)  # only now: what was there is worth more than what could not be run
     files: list[str] = []
@@ -150,12 +164,11 @@ def compare(
         made_part(folder, JOBS)
         files.append(_jobs_file(cell.policy))
         cell.schedule.to_parquet(folder / files[-1])
-    logged = logged_cell(scenario, setup, cells)
     if done:
-        shown = done if logged is None else [logged, *done]
+        shown = done if comparison.logged is None else [comparison.logged, *done]
         files += _write_metrics(folder, scenario, setup, shown)
         files += _write_figures(folder, setup, shown)
-    comparison = Comparison(cells, folder, (*files, PROVENANCE), logged)
+    comparison = replace(comparison, out=folder, files=(*files, PROVENANCE))
     about = {
         "schedlab": __version__,
         "python": platform.python_version(),
@@ -171,7 +184,7 @@ def compare(
     return comparison
 
 
-def logged_cell(scenario: Scenario, setup: Setup, cells: Sequence[Cell]) -> Cell | None:
+def _logged_cell(scenario: Scenario, setup: Setup, cells: Sequence[Cell]) -> Cell | None:
     """Return what the log itself records of the jobs that count; None if it does not say when its jobs started.
 
     Nor is there any on machines: a log does not have their figures of merit.

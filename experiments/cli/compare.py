@@ -21,12 +21,12 @@ from experiments.cli.simulate import (
     title_of,
     write,
 )
-from experiments.comparing import JOBS, calibration_of, compare, logged_cell, run_all, steps
+from experiments.comparing import JOBS, Comparison, calibration_of, compare, steps
 from experiments.option import OUT, POLICY, Force, Group, Json, Option
 from experiments.outputs import Outputs, made_folder, require_folder
 from experiments.policy import HEURISTICS, ROUTERS, Kind, chosen_policies
 from experiments.scenario import Scenario, ScenarioRequest
-from experiments.setup import Cell, Setup
+from experiments.setup import Setup
 from experiments.tables import comparison_table
 from simmodels.errors import RequestError
 from simmodels.work.workload import Workload
@@ -94,23 +94,15 @@ def compare_policies(asked: Compare) -> int:
         require_folder(out)
     with Steps(1 + len(outputs) + steps(policies)) as shown:
         scenario = read(request, setup, policies, wanted, shown)
-        setup = setup.with_one_network(scenario, policies)
-        if out is None:
-            files: tuple[str, ...] = ()
-            cells = run_all(scenario, policies, setup, shown.begin)
-            logged = logged_cell(scenario, setup, cells)
-        else:
-            provenance = {"command": command_line(), "file": None if request.log is None else str(request.log.path)}
-            made = compare(
-                scenario, policies, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=asked.force
-            )
-            cells, files, logged = made.cells, made.files, made.logged
-        remark_left_out(cells, scenario, shown)
-        schedules = {cell.policy.name: cell.schedule for cell in cells if cell.schedule is not None}
-        failed = write(outputs, schedules, shown) if schedules else {}
-    written = [path for path in outputs if schedules and path not in failed]
-    _print(scenario, setup, cells, out, files, written, logged=logged, json=asked.json)
-    return close(cells, written, failed, _wrote(out, files))
+        provenance = {"command": command_line(), "file": None if request.log is None else str(request.log.path)}
+        made = compare(
+            scenario, policies, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=asked.force
+        )
+        remark_left_out(made.cells, scenario, shown)
+        failed = write(outputs, made.schedules, shown) if made.schedules else {}
+    written = [path for path in outputs if made.schedules and path not in failed]
+    _print(made, written, json=asked.json)
+    return close(made.cells, written, failed, _wrote(made))
 
 
 def demo_workload(asked: Demo) -> Workload:
@@ -135,22 +127,13 @@ def demo(asked: Demo) -> int:
         made = compare(
             scenario, chosen, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=asked.force
         )
-    _print(scenario, setup, made.cells, out, made.files, json=asked.json)
-    return close(made.cells, (), {}, _wrote(out, made.files))
+    _print(made, (), json=asked.json)
+    return close(made.cells, (), {}, _wrote(made))
 
 
-def _print(
-    scenario: Scenario,
-    setup: Setup,
-    cells: Sequence[Cell],
-    out: Path | None,
-    files: Sequence[str],
-    more: Sequence[Path] = (),
-    *,
-    logged: Cell | None = None,
-    json: bool,
-) -> None:
-    """Print what came of a comparison."""
+def _print(made: Comparison, more: Sequence[Path], *, json: bool) -> None:
+    """Print what came of a comparison, for which more files were written than those of its folder."""
+    scenario, setup, cells, logged = made.scenario, made.setup, made.cells, made.logged
     policies = [cell.policy for cell in cells]
     calibration = None if logged is None else calibration_of(cells)
     if json:
@@ -160,7 +143,8 @@ def _print(
             **({} if calibration is None else {"calibration": calibration.table()}),
             "cells": [answer_of(cell) for cell in cells],
         }
-        print_json({**answer, "out": None if out is None else str(out), "files": [*files, *map(str, more)]})
+        files = [*made.files, *map(str, more)]
+        print_json({**answer, "out": None if made.out is None else str(made.out), "files": files})
         return
     rows = cells if logged is None else [logged, *cells]
     print_table(title_of(scenario, setup, policies), comparison_table(rows))
@@ -170,10 +154,11 @@ def _print(
             print_line(sentence)
 
 
-def _wrote(out: Path | None, files: Sequence[str]) -> str:
+def _wrote(made: Comparison) -> str:
     """Return what was written to the folder of a comparison."""
-    names = [name for name in files if not name.startswith(JOBS)]
-    return "" if out is None else f"{', '.join(names)} and {len(files) - len(names)} tables of jobs to {out}"
+    names = [name for name in made.files if not name.startswith(JOBS)]
+    tables = len(made.files) - len(names)
+    return "" if made.out is None else f"{', '.join(names)} and {tables} tables of jobs to {made.out}"
 
 
 COMMAND: Final = command(
