@@ -1,16 +1,15 @@
-"""Front: what cannot be better in one respect without being worse in another."""
+"""The figure of the front: what cannot be better in one respect without being worse in another."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-import pandas as pd
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+from experiments.drawing import INK, PALE_INK, PALETTE, STYLE, label_plainly
 from experiments.studies.advice.settings import PRIORITIES
-from experiments.studies.advice.verdict import Option
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from experiments.studies.advice.verdict import Option, front
 
 _KINDS: Final = (
     ("an order with a threshold", "o"),
@@ -20,48 +19,8 @@ _KINDS: Final = (
 _RESPECTS: Final = (("p99_h", "99th percentile of the wait (h)"), ("longest_h", "longest wait (h)"))
 
 
-def front(options: Sequence[Option]) -> list[Option]:
-    """Return the Pareto front of mean wait, 99th percentile and longest wait, by mean wait.
-
-    Of several that are alike in all three, the first.
-    """
-    found: list[Option] = []
-    for option in sorted(options, key=_three):
-        if not any(all(a <= b for a, b in zip(_three(other), _three(option), strict=True)) for other in found):
-            found.append(option)
-    return found
-
-
-def _three(option: Option) -> tuple[float, float, float]:
-    return option.mean_h, option.p99_h, option.longest_h
-
-
-def front_table(options: Sequence[Option], now: Option) -> pd.DataFrame:
-    """Return one row for each of the front, and one for what there is now."""
-    chosen = front(options)
-    if now not in chosen:
-        chosen.append(now)
-    return pd.DataFrame(
-        [
-            {
-                "policy": f"{option}{' (now)' if option is now else ''}",
-                "mean wait (h)": option.mean_h,
-                "99 % wait (h)": option.p99_h,
-                "longest wait (h)": option.longest_h,
-                "starves": "some jobs" if option.starves(now) else "",
-            }
-            for option in chosen
-        ]
-    )
-
-
-def front_figure(options: Sequence[Option], now: Option, then: Option | None) -> "Figure":
+def front_figure(options: Sequence[Option], now: Option, then: Option | None) -> Figure:
     """Return the mean wait of all options against the 99th percentile and the longest wait, with the front."""
-    import matplotlib as mpl  # noqa: PLC0415  matplotlib is slow to import
-    from matplotlib.figure import Figure  # noqa: PLC0415  the same
-
-    from experiments.drawing import PALE_INK, STYLE  # noqa: PLC0415  the same
-
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(10.0, 4.2))
         panels = figure.subplots(1, 2)
@@ -82,10 +41,8 @@ def front_figure(options: Sequence[Option], now: Option, then: Option | None) ->
     return figure
 
 
-def _draw(axes: "Axes", options: Sequence[Option], respect: str, now: Option, then: Option | None) -> None:
+def _draw(axes: Axes, options: Sequence[Option], respect: str, now: Option, then: Option | None) -> None:
     """Draw all options as points, those of the front full, now and what to change to by name."""
-    from experiments.drawing import INK, PALETTE, label_plainly  # noqa: PLC0415  matplotlib is slow to import
-
     chosen = front(options)
     for number, (kind, marker) in enumerate(_KINDS):
         mine = [option for option in options if _kind(option) == number]

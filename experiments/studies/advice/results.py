@@ -1,6 +1,6 @@
 """The report of advice: its tables, and its sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -14,7 +14,7 @@ from experiments.dates import date_of
 from experiments.inputs import not_modelled, notes_of
 from experiments.studies.advice.answer import Doubt, Worse
 from experiments.studies.advice.settings import FIXED
-from experiments.studies.advice.verdict import GAIN, Option, Verdict
+from experiments.studies.advice.verdict import GAIN, Option, Verdict, choices, front
 from simmodels.ground.durations import as_hours
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.results.logged import AS_LOGGED
@@ -39,6 +39,8 @@ _WAITS: Final = {
     "95 % wait (h)": "p95_wait_s",
     "longest wait (h)": "max_wait_s",
 }
+_HOURS: Final = {"mean": "mean_h", "95 %": "p95_h", "99 %": "p99_h", "longest": "longest_h"}
+"""The waits of an option, by what tables call them."""
 _MANY: Final = 0.05
 """A larger share of jobs that are left out is worth a warning."""
 
@@ -52,6 +54,14 @@ class AdviceResults(NamedTuple):
     """How far the replay under what there is now is from the log; None if the log does not say."""
     verdict: Verdict
     """What to do."""
+    worse: Worse | None
+    """For whom the change that is advised is worse; None if none is."""
+    doubts: Sequence[Doubt]
+    """Why the answer may not hold."""
+
+    def choices(self) -> list[Option]:
+        """Return what there is to choose from."""
+        return choices(self.options, self.verdict.now, unlimited=self.verdict.unlimited)
 
 
 # -- tables -----------------------------------------------------------------------------------------
@@ -134,6 +144,20 @@ def calibration_table(calibration: Calibration, now: Option) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def _row(option: Option, now: Option, waits: Mapping[str, str]) -> dict[str, Any]:
+    """Return the first columns of a table of options: which, some of its waits, and whether jobs starve."""
+    hours = {f"{name} wait (h)": getattr(option, attribute) for name, attribute in waits.items()}
+    starves = "some jobs" if option.starves(now) else ""
+    return {"policy": f"{option}{' (now)' if option is now else ''}", **hours, "starves": starves}
+
+
+def front_table(options: Sequence[Option], now: Option) -> pd.DataFrame:
+    """Return one row for each of the front, and one for what there is now."""
+    chosen = front(options)
+    waits = {name: attribute for name, attribute in _HOURS.items() if name != "95 %"}
+    return pd.DataFrame([_row(option, now, waits) for option in (*chosen, *([] if now in chosen else [now]))])
+
+
 def options_table(options: Sequence[Option], now: Option) -> pd.DataFrame:
     """Return one row per option: on the log, and against what there is now on resamples."""
     rows: list[dict[str, Any]] = []
@@ -143,12 +167,7 @@ def options_table(options: Sequence[Option], now: Option) -> pd.DataFrame:
         low, middle, high = 100.0 * np.percentile(changes, (10, 50, 90)) if len(changes) else (None,) * 3
         rows.append(
             {
-                "policy": f"{option}{' (now)' if option is now else ''}",
-                "mean wait (h)": option.mean_h,
-                "95 % wait (h)": option.p95_h,
-                "99 % wait (h)": option.p99_h,
-                "longest wait (h)": option.longest_h,
-                "starves": "some jobs" if option.starves(now) else "",
+                **_row(option, now, _HOURS),
                 "mean bounded slowdown": option.slowdown,
                 "change of the mean wait on resamples (%), median": middle,
                 "10 % of them below": low,
@@ -171,21 +190,19 @@ def tuners_of(results: Results) -> pd.DataFrame:
     limit = whole["threshold_h"].isna() if first is None else whole["threshold_h"] == first
     fixed = whole[whole["policy"].isin(TWELVE_ORDERS) & limit]
     waits = fixed.pivot_table(index="replication", columns="policy", values="mean_wait_s")
+    waits = waits[waits.min(axis=1) > 0.0]
+    good = waits.le((1.0 + _NEAR) * waits.min(axis=1), axis=0)
     for name in (name for name in results.factors["policy"] if "tuner" in str(name)):
         settled, regrets, used_well = [], [], []
-        for replication, of in table[table["policy"] == name].groupby("replication"):
-            if replication not in waits.index:
-                continue
-            of_orders = dict(zip(waits.columns, waits.loc[[replication]].to_numpy()[0], strict=True))
-            best = float(min(of_orders.values()))
-            if best <= 0.0:
-                continue
-            good = {order for order, wait_s in of_orders.items() if wait_s <= (1.0 + _NEAR) * best}
+        own = table[(table["policy"] == name) & table["replication"].isin(waits.index)]
+        for replication, of in own.groupby("replication"):
             weeks = of.dropna(subset=["used"]).sort_values("week")
-            hits = weeks["used"].isin(good).to_numpy()
+            hits = weeks["used"].isin(good.columns[good.loc[[replication]].to_numpy()[0]]).to_numpy()
             settled.append(_settled(hits))
             used_well.append(hits.mean())
-            regrets.append(float(of["mean_wait_s"].dropna().iloc[0]) / best - 1.0)
+            regrets.append(
+                float(of["mean_wait_s"].dropna().iloc[0]) / float(waits.loc[[replication]].to_numpy().min()) - 1.0
+            )
         if regrets:
             found = np.array(settled, dtype=np.float64)
             rows.append(
@@ -212,9 +229,7 @@ def _settled(hits: NDArray[np.bool_]) -> float:
 # -- in full ----------------------------------------------------------------------------------------
 
 
-def in_full(
-    results: Results, log: Workload, found: AdviceResults, worse: Worse | None, doubts: Sequence[Doubt]
-) -> pd.DataFrame:
+def in_full(results: Results, log: Workload, found: AdviceResults) -> pd.DataFrame:
     """Return all that is to be said of an answer: who waits longer, what it is worth, what was run, what was left out.
 
     Parameters
@@ -225,19 +240,14 @@ def in_full(
         The log.
     found
         What came of them.
-    worse
-        For whom a change is worse; None if none is advised.
-    doubts
-        Why the answer may not hold.
     """
-    options, calibration, verdict = found
-    now = verdict.now
-    rows = list(_of_the_change(verdict, worse))
+    now = found.verdict.now
+    rows = list(_of_the_change(found.verdict, found.worse))
     if results.parameters["current"] == AUTO:
-        rows.append(("the current policy", _fitted(options, now)))
-    if calibration is not None:
-        rows += [("the replay", sentence) for sentence in sentences_of(calibration, log, str(now))]
-    rows += [("to check", doubt.full) for doubt in doubts]
+        rows.append(("the current policy", _fitted(found.options, now)))
+    if found.calibration is not None:
+        rows += [("the replay", sentence) for sentence in sentences_of(found.calibration, log, str(now))]
+    rows += [("to check", doubt.full) for doubt in found.doubts]
     rows.append(("the log", _about_the_log(log)))
     if said := notes_of(log.counts):
         rows.append(("the file", f"{'; '.join(said)}."))
@@ -250,7 +260,8 @@ def _of_the_change(verdict: Verdict, worse: Worse | None) -> Iterator[tuple[str,
     """Say what a change costs, what a batch system can have of it, and what the mean alone would favour."""
     now, then, beyond, shortest = verdict.now, verdict.advised, verdict.remark, verdict.shortest
     if then is not None and worse is not None:
-        p99, longest = (f"{as_hours(one)} (now {as_hours(other)})" for one, other in _late(then, now))
+        late = (then.p99_h, now.p99_h), (then.longest_h, now.longest_h)
+        p99, longest = (f"{as_hours(one)} (now {as_hours(other)})" for one, other in late)
         groups = "Of jobs by size and by limit, those whose mean wait grows most; and of users with ten jobs or more"
         yield "who waits longer", f"{groups}: {worse}. The longest wait is {longest}, the 99th percentile {p99}."
     if then is not None:
@@ -267,11 +278,6 @@ def _of_the_change(verdict: Verdict, worse: Worse | None) -> Iterator[tuple[str,
 def _waits(option: Option) -> str:
     """Say how long jobs wait."""
     return f"a mean wait of {as_hours(option.mean_h)} and a longest one of {as_hours(option.longest_h)}"
-
-
-def _late(then: Option, now: Option) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the 99th percentiles and the longest waits, then and now."""
-    return (then.p99_h, now.p99_h), (then.longest_h, now.longest_h)
 
 
 def _fitted(options: Sequence[Option], now: Option) -> str:

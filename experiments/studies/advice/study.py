@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,8 +14,7 @@ from experiments.campaigns.cell import REPLICATION, Cell, Rows
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study, require_integer
 from experiments.inputs import WorkloadFile
-from experiments.studies.advice.answer import Doubt, Worse, lines_of, worse_for
-from experiments.studies.advice.figures import front, front_figure, front_table
+from experiments.studies.advice.answer import lines_of, worse_for
 from experiments.studies.advice.results import (
     AUTO,
     LOG,
@@ -24,6 +23,7 @@ from experiments.studies.advice.results import (
     calibration_table,
     doubts_of,
     doubts_of_runs,
+    front_table,
     in_full,
     options_of,
     options_table,
@@ -39,7 +39,7 @@ from experiments.studies.advice.settings import (
     priority_of,
     schedule_of,
 )
-from experiments.studies.advice.verdict import Option, choices, judge
+from experiments.studies.advice.verdict import Option, front, judge
 from experiments.studies.multifactor import Multifactor
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.durations import as_hours
@@ -98,8 +98,7 @@ class Advice(Study):
             chosen["current"] = next((name for name in (*FIXED, AUTO) if name.lower() == current.lower()), current)
         super().__init__(**chosen)
         self._found_last: tuple[Results, AdviceResults | None] | None = None
-        self._first_come: tuple[Workload, Schedule] | None = None
-        self._drawn_last: tuple[tuple[int, int, int], Workload, Workload] | None = None
+        self._schedules: dict[tuple[str, float | None], Schedule] = {}
 
     @cached_property
     def _log(self) -> Workload:
@@ -154,7 +153,8 @@ class Advice(Study):
         if cell["trace"] == LOG:
             schedule = self._scheduled(log, log, cell)
             return {**_measured(schedule), "apart": _apart(schedule)}
-        trace = self._resample(log, cell)
+        weeks = cell["weeks"] or min(_MOST_WEEKS, whole_weeks(log))
+        trace = _resample(log, weeks=weeks, seed=cell.seed, index=cell.replication)
         if policy in TUNERS:
             strategy, period_s = TUNERS[policy]
             options = QueueOptions.checked(threshold_s=in_seconds(cell["threshold_h"]))
@@ -167,22 +167,11 @@ class Advice(Study):
         return _measured(self._scheduled(trace, log, cell))
 
     def _scheduled(self, trace: Workload, log: Workload, cell: Cell) -> Schedule:
-        """Return the schedule of a trace; the last one of FCFS is kept, as no threshold changes it."""
+        """Return the schedule of a trace."""
         policy: str = cell["policy"]
-        if policy != "FCFS":
-            return schedule_of(policy, cell["threshold_h"], trace, log, node_cores=cell["node_cores"])
-        if self._first_come is None or self._first_come[0] is not trace:
-            self._first_come = trace, schedule_of(policy, None, trace, log)
-        return self._first_come[1]
-
-    def _resample(self, log: Workload, cell: Cell) -> Workload:
-        """Return the resample of a cell; the last one is kept, as the cells of a replication follow each other."""
-        weeks = cell["weeks"] or min(_MOST_WEEKS, whole_weeks(log))
-        key = weeks, cell.seed, cell.replication
-        if self._drawn_last is None or self._drawn_last[0] != key or self._drawn_last[1] is not log:
-            trace = resample(log, weeks=weeks, seed=cell.seed, index=cell.replication)
-            self._drawn_last = key, log, trace
-        return self._drawn_last[2]
+        if policy == "FCFS":
+            return _first_come(trace)
+        return schedule_of(policy, cell["threshold_h"], trace, log, node_cores=cell["node_cores"])
 
     # -- what is reported ---------------------------------------------------------------------------
 
@@ -194,8 +183,8 @@ class Advice(Study):
         now, calibration = found.verdict.now, found.calibration
         return {
             **({} if calibration is None else {"as logged, and replayed": calibration_table(calibration, now)}),
-            "this answer in full": in_full(results, self._log, found, self._worse(found), self._doubts(results, found)),
-            "the front (mean wait, 99 % wait, longest wait)": front_table(self._choices(found), now),
+            "this answer in full": in_full(results, self._log, found),
+            "the front (mean wait, 99 % wait, longest wait)": front_table(found.choices(), now),
             "all that was tried": options_table(found.options, now),
             "tuners": tuners_of(results),
         }
@@ -204,6 +193,7 @@ class Advice(Study):
         """Return the waits as logged and replayed, the front, and the waits of the orders on resamples."""
         from experiments.campaigns.plots import boxes  # noqa: PLC0415  matplotlib is slow to import
         from experiments.figures import distributions  # noqa: PLC0415  the same
+        from experiments.studies.advice.figures import front_figure  # noqa: PLC0415  the same
 
         found = self._found(results)
         if found is None:
@@ -213,7 +203,7 @@ class Advice(Study):
         if found.calibration is not None:
             both = {AS_LOGGED: as_logged(self._log), f"replayed, {now.in_words()}": self._simulated(now)}
             figures["Waits, as logged and replayed"] = distributions(both, title="Waits, as logged and replayed")
-        figures["Mean waits against the longest ones"] = front_figure(self._choices(found), now, found.verdict.advised)
+        figures["Mean waits against the longest ones"] = front_figure(found.choices(), now, found.verdict.advised)
         shown = _in_hours(results)
         if shown.table.empty:
             return figures
@@ -227,10 +217,9 @@ class Advice(Study):
         found = self._found(results)
         if found is None:
             return []
-        worse, doubts = self._worse(found), self._doubts(results, found)
+        _, calibration, verdict, worse, doubts = found
         fitted = results.parameters["current"] == AUTO
-        lines = lines_of(found.verdict, found.calibration, self._log, worse=worse, doubts=doubts, fitted=fitted)
-        return list(lines)
+        return list(lines_of(verdict, calibration, self._log, worse=worse, doubts=doubts, fitted=fitted))
 
     def files(self, results: Results) -> Mapping[str, str]:
         """Return what is to be entered into a batch system."""
@@ -248,7 +237,7 @@ class Advice(Study):
         found = self._found(results)
         if found is None:
             return {}
-        verdict, calibration, worse = found.verdict, found.calibration, self._worse(found)
+        _, calibration, verdict, worse, doubts = found
         then, beyond = verdict.advised, verdict.remark
         priority = None if then is None or then.policy not in PRIORITIES else self._priority(then).table()
         return {
@@ -261,43 +250,30 @@ class Advice(Study):
             "shortest_mean": verdict.shortest.table(),
             "to_enter": None if then is None else {**then.table(), "priority": priority},
             "cannot_be_entered": None if beyond is None else beyond.table(),
-            "front": [option.table() for option in front(self._choices(found))],
+            "front": [option.table() for option in front(found.choices())],
             "calibration": None if calibration is None else calibration.table(),
-            "warnings": [doubt.full for doubt in self._doubts(results, found)],
+            "warnings": [doubt.full for doubt in doubts],
         }
 
     def _found(self, results: Results) -> AdviceResults | None:
         """Return what the answer rests on; None if the current policy is not run yet, or failed."""
         if self._found_last is None or self._found_last[0] is not results:
-            options, now = options_of(results)
-            found = None
-            if now is not None:
-                calibration = calibrate(self._simulated(now))
-                log = self._log
-                verdict = judge(
-                    options,
-                    now,
-                    calibration,
-                    mean_runtime_h=float(log.runtime_s[log.known()].mean()) / HOUR,
-                    unlimited=share_without_limits(log),
-                )
-                found = AdviceResults(options, calibration, verdict)
-            self._found_last = results, found
+            self._found_last = results, self._judged(results)
         return self._found_last[1]
 
-    @staticmethod
-    def _choices(found: AdviceResults) -> list[Option]:
-        """Return what there is to choose from."""
-        return choices(found.options, found.verdict.now, unlimited=found.verdict.unlimited)
-
-    def _worse(self, found: AdviceResults) -> Worse | None:
-        """Return for whom the change that is advised is worse; None if none is."""
-        now, advised = found.verdict.now, found.verdict.advised
-        return None if advised is None else worse_for(self._simulated(now), self._simulated(advised))
-
-    def _doubts(self, results: Results, found: AdviceResults) -> list[Doubt]:
-        """Return why the answer may not hold."""
-        return [*doubts_of(self._log, found.calibration), *doubts_of_runs(results, found.verdict.now)]
+    def _judged(self, results: Results) -> AdviceResults | None:
+        """Return what `_found` keeps."""
+        options, now = options_of(results)
+        if now is None:
+            return None
+        log, replayed = self._log, self._simulated(now)
+        calibration = calibrate(replayed)
+        mean_runtime_h = float(log.runtime_s[log.known()].mean()) / HOUR
+        unlimited = share_without_limits(log)
+        verdict = judge(options, now, calibration, mean_runtime_h=mean_runtime_h, unlimited=unlimited)
+        worse = None if verdict.advised is None else worse_for(replayed, self._simulated(verdict.advised))
+        doubts = [*doubts_of(log, calibration), *doubts_of_runs(results, now)]
+        return AdviceResults(options, calibration, verdict, worse, doubts)
 
     def _simulated(self, option: Option) -> Schedule:
         """Return the schedule of the log under an option, simulated once."""
@@ -307,11 +283,6 @@ class Advice(Study):
             self._schedules[key] = schedule_of(*key, log, log, node_cores=node_cores)
         return self._schedules[key]
 
-    @cached_property
-    def _schedules(self) -> dict[tuple[str, float | None], Schedule]:
-        """What `_simulated` returned."""
-        return {}
-
     def _priority(self, option: Option) -> Multifactor:
         """Return the priority that an option is."""
         return priority_of(option.policy, self._log, self._node_cores)
@@ -320,6 +291,17 @@ class Advice(Study):
     def _node_cores(self) -> int:
         """The cores of a node."""
         return int({**self.parameters, **self.chosen}["node_cores"])
+
+
+# The cells of a replication follow each other: the last trace is kept, and its schedule under the order that no
+# threshold changes.
+_resample: Final = lru_cache(maxsize=1)(resample)
+
+
+@lru_cache(maxsize=1)
+def _first_come(trace: Workload) -> Schedule:
+    """Return the schedule of a trace, first come, first served."""
+    return schedule_of("FCFS", None, trace, trace)
 
 
 def _in_hours(results: Results) -> Results:

@@ -220,6 +220,22 @@ def choices(options: Sequence[Option], now: Option, *, unlimited: float) -> list
     return [option for option in options if option is now or option.policy not in out]
 
 
+def front(options: Sequence[Option]) -> list[Option]:
+    """Return the Pareto front of mean wait, 99th percentile and longest wait, by mean wait.
+
+    Of several that are alike in all three, the first.
+    """
+    found: list[Option] = []
+    for option in sorted(options, key=_three):
+        if not any(all(a <= b for a, b in zip(_three(other), _three(option), strict=True)) for other in found):
+            found.append(option)
+    return found
+
+
+def _three(option: Option) -> tuple[float, float, float]:
+    return option.mean_h, option.p99_h, option.longest_h
+
+
 def _mean(option: Option) -> tuple[float, bool]:
     """Return the mean wait; of equal ones, what has no threshold comes first."""
     return option.mean_h, option.threshold_h is not None

@@ -17,11 +17,10 @@ from experiments.campaigns import run
 from experiments.campaigns.report import write_report
 from experiments.campaigns.running import Campaign
 from experiments.cli.output import print_json
-from experiments.studies.advice.figures import front, front_table
-from experiments.studies.advice.results import LOG, RESAMPLE, _settled, options_of
+from experiments.studies.advice.results import LOG, RESAMPLE, _settled, front_table, options_of
 from experiments.studies.advice.settings import schedule_of
 from experiments.studies.advice.study import Advice
-from experiments.studies.advice.verdict import Option, judge
+from experiments.studies.advice.verdict import Option, front, judge
 from simmodels.errors import RequestError, UnknownNameError
 
 PRIORITY = "priority: smallest limit x cores first, in classes; 160 h"
