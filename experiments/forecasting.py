@@ -4,6 +4,7 @@ import pickle
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -74,7 +75,7 @@ class Futures:
             raise RequestError(
                 f"{options.order.name} names the runtime, which no forecast knows", "choose another order"
             )
-        self._made_of = log, cores, options, seed
+        self._again = partial(Futures, log, cores=cores, options=options, seed=seed)
         log = with_limits(log)
         # Futures have of the log's columns what the orders read: each is copied for each future.
         log = replace(log, extras={name: column for name, column in log.extras.items() if name in named})
@@ -97,7 +98,7 @@ class Futures:
         self._replay.run(float(np.nextafter(at_s, np.inf)))
         schedule = self._replay.schedule()
         past = Past(self.log, schedule.start_s, schedule.end_s, at_s)
-        return Present(at_s, self._replay.snapshot(), past, self.seed, _Recipe(*self._made_of, at_s))
+        return Present(at_s, self._replay.snapshot(), past, self.seed, self._again)
 
 
 def with_limits(log: Workload) -> Workload:
@@ -111,25 +112,6 @@ def with_limits(log: Workload) -> Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class _Recipe:
-    """What a worker makes the state of a queue of, which itself could not be sent: see `Futures` and its `go_to`."""
-
-    log: Workload
-    cores: int
-    options: QueueOptions
-    seed: int
-    at_s: float
-
-    def can_be_sent(self) -> bool:
-        """Return whether another process can make the options again: not if an order is of a file of one's own."""
-        try:
-            pickle.dumps(self.options)
-        except (pickle.PicklingError, AttributeError, TypeError):
-            return False
-        return True
-
-
-@dataclass(frozen=True, slots=True)
 class Present:
     """The state of a queue at an instant, and what is known there."""
 
@@ -137,7 +119,8 @@ class Present:
     snapshot: Snapshot
     past: Past
     seed: int
-    recipe: _Recipe
+    again: "partial[Futures]"
+    """Makes the queue again, in a worker: its state could not be sent."""
 
     def place_of(self, job: int) -> int:
         """Return the place of a job among those that wait or run.
@@ -234,8 +217,8 @@ class Present:
         begun = time.monotonic()
         for place, part in enumerate(parts):
             left = parts[place:]
-            if min(workers, len(left)) > 1 and time.monotonic() - begun >= _ALONE_S and self.recipe.can_be_sent():
-                found += _shared(self.recipe, left, min(workers, len(left)))
+            if min(workers, len(left)) > 1 and time.monotonic() - begun >= _ALONE_S and self._can_be_sent():
+                found += self._shared(left, min(workers, len(left)))
                 break
             found.append(self.starts_s(*part))
         return Forecast(self.at_s, np.concatenate(found))
@@ -255,27 +238,32 @@ class Present:
             found[k] = fork.start_s[slot]
         return found
 
-
-_Part = tuple[Workload | None, int, int, int]
-
-
-def _shared(recipe: _Recipe, parts: Sequence[_Part], workers: int) -> list[Floats]:
-    """Return when a job starts in the futures of each part, which workers share."""
-    with Processes(recipe, workers) as pool:
-        sent = [pool.call(_starts_s, part) for part in parts]
+    def _can_be_sent(self) -> bool:
+        """Return whether another process can make the options again: not if an order is of a file of one's own."""
         try:
-            return [each.result() for each in sent]
-        except WorkerDiedError as error:
-            raise StoppedError(f"a worker of the forecast died: {error}", "repeat it, or draw fewer futures") from error
+            pickle.dumps(self.again.keywords["options"])
+        except (pickle.PicklingError, AttributeError, TypeError):
+            return False
+        return True
+
+    def _shared(self, parts: Sequence[tuple[Workload | None, int, int, int]], workers: int) -> list[Floats]:
+        """Return when a job starts in the futures of each part, which workers share."""
+        with Processes((self.again, self.at_s), workers) as pool:
+            sent = [pool.call(_starts_s, part) for part in parts]
+            try:
+                return [each.result() for each in sent]
+            except WorkerDiedError as error:
+                what = f"a worker of the forecast died: {error}"
+                raise StoppedError(what, "repeat it, or draw fewer futures") from error
 
 
 _made: list[Present] = []
 """In a worker: the state of the queue, once it is made."""
 
 
-def _starts_s(recipe: _Recipe, part: _Part) -> Floats:
+def _starts_s(made_of: tuple["partial[Futures]", float], part: tuple[Workload | None, int, int, int]) -> Floats:
     """Return when a job starts in the futures of a part, in a worker."""
     if not _made:
-        futures = Futures(recipe.log, cores=recipe.cores, options=recipe.options, seed=recipe.seed)
-        _made.append(futures.go_to(recipe.at_s))
+        again, at_s = made_of
+        _made.append(again().go_to(at_s))
     return _made[0].starts_s(*part)
