@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from experiments.calibration import CLOSE, Calibration, causes_of, percent, several
 from experiments.studies.advice.settings import BACKFILLINGS
-from experiments.studies.advice.verdict import GAIN, LITTLE, SHORT_H, Option, Verdict
+from experiments.studies.advice.verdict import GAIN, LITTLE, SHORT_H, Option, Verdict, choices
 from simmodels.ground.durations import as_hours
 from simmodels.ground.numbers import Floats
 from simmodels.results.schedule import Schedule
@@ -78,42 +78,61 @@ class Worse:
         return ", ".join(filter(None, (jobs, users))) or "hardly anybody"
 
 
-# -- the lines --------------------------------------------------------------------------------------
-
-
-def lines_of(
-    verdict: Verdict,
-    calibration: Calibration | None,
-    log: Workload,
-    *,
-    worse: Worse | None,
-    doubts: Sequence[Doubt],
-    fitted: bool,
-) -> Iterator[str]:
-    """Hand out the answer: the verdict first, in at most six lines, which are ten rows of a terminal of 80 columns.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advised:
+    """An advice, and what it rests on.
 
     Parameters
     ----------
-    verdict, calibration, log
-        What to do, how far the replay is from the log (None if the log does not say), and the log.
-    worse
-        For whom a change is worse; None if none is advised.
-    doubts
-        Why the answer may not hold; as many as there is room for are given.
+    log
+        The log.
+    options
+        All that a machine can have and that was run on the log.
+    calibration
+        How far the replay under what there is now is from the log; None if the log does not say.
     fitted
         Whether what there is now was found in the waits of the log.
+    verdict
+        What to do.
+    worse
+        For whom the change that is advised is worse; None if none is.
+    doubts
+        Why the answer may not hold.
     """
-    policy = verdict.now.in_words() if fitted else ""
-    causes = [] if calibration is None else list(causes_of(calibration, log, fitted=fitted))
+
+    log: Workload
+    options: Sequence[Option]
+    calibration: Calibration | None
+    fitted: bool
+    verdict: Verdict
+    worse: Worse | None
+    doubts: Sequence[Doubt]
+
+    def choices(self) -> list[Option]:
+        """Return what there is to choose from."""
+        return choices(self.options, self.verdict.now, unlimited=self.verdict.unlimited)
+
+
+# -- the lines --------------------------------------------------------------------------------------
+
+
+def lines_of(advised: Advised) -> Iterator[str]:
+    """Hand out the answer: the verdict first, in at most six lines, which are ten rows of a terminal of 80 columns.
+
+    Of the causes and the doubts, there are as many as there is room for.
+    """
+    verdict, calibration = advised.verdict, advised.calibration
+    policy = verdict.now.in_words() if advised.fitted else ""
+    causes = [] if calibration is None else list(causes_of(calibration, advised.log, fitted=advised.fitted))
     if verdict.kind == "no match" and calibration is not None:
-        lines = [*_mismatch(verdict, calibration, policy, log)]
+        lines = [*_mismatch(verdict, calibration, policy, advised.log)]
         begin, joint = "Likely causes", _COLON
     else:
-        lines = [*_answer(verdict, worse)]
+        lines = [*_answer(verdict, advised.worse)]
         begin, joint = f"How far to trust it: {_trust(calibration, policy)}", "; likely causes: "
     if verdict.unlimited:
         lines[0] += f" No order by limits is considered: {percent(verdict.unlimited)} of the jobs have no limit."
-    checks = [doubt.short for doubt in doubts if doubt.short]
+    checks = [doubt.short for doubt in advised.doubts if doubt.short]
     if verdict.advised is not None:
         room = _ROWS - sum(map(_rows, lines)) - _rows(f"{begin}.") - bool(checks)
         lines += _filled("What to enter", _COLON, list(_to_enter(verdict.advised, verdict.beyond)), room)

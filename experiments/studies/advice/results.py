@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,9 @@ from experiments.calibration import Calibration, doubt_of_limits, percent, sente
 from experiments.campaigns.results import Results
 from experiments.dates import date_of
 from experiments.inputs import not_modelled, notes_of
-from experiments.studies.advice.answer import Doubt, Worse
+from experiments.studies.advice.answer import Advised, Doubt, Worse
 from experiments.studies.advice.settings import FIXED
-from experiments.studies.advice.verdict import GAIN, Option, Verdict, choices, front
+from experiments.studies.advice.verdict import GAIN, Option, Verdict, front
 from simmodels.ground.durations import as_hours
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.results.logged import AS_LOGGED
@@ -43,25 +43,6 @@ _HOURS: Final = {"mean": "mean_h", "95 %": "p95_h", "99 %": "p99_h", "longest": 
 """The waits of an option, by what tables call them."""
 _MANY: Final = 0.05
 """A larger share of jobs that are left out is worth a warning."""
-
-
-class AdviceResults(NamedTuple):
-    """What the answer rests on."""
-
-    options: list[Option]
-    """All that a machine can have and that was run on the log."""
-    calibration: Calibration | None
-    """How far the replay under what there is now is from the log; None if the log does not say."""
-    verdict: Verdict
-    """What to do."""
-    worse: Worse | None
-    """For whom the change that is advised is worse; None if none is."""
-    doubts: Sequence[Doubt]
-    """Why the answer may not hold."""
-
-    def choices(self) -> list[Option]:
-        """Return what there is to choose from."""
-        return choices(self.options, self.verdict.now, unlimited=self.verdict.unlimited)
 
 
 # -- tables -----------------------------------------------------------------------------------------
@@ -136,12 +117,19 @@ def _changes(before_s: pd.Series, after_s: pd.Series) -> NDArray[np.float64]:
     return found
 
 
-def calibration_table(calibration: Calibration, now: Option) -> pd.DataFrame:
-    """Return the waits that the log records beside those of its replay."""
-    rows = []
-    for name, of in ((AS_LOGGED, calibration.logged), (f"replayed, {now}", calibration.replayed)):
-        rows.append({"": name, **{heading: of[key] / HOUR for heading, key in _WAITS.items()}})
-    return pd.DataFrame(rows)
+def answer_tables(found: Advised) -> dict[str, pd.DataFrame]:
+    """Return the log as it was beside its replay, the answer in full, the front, and all that was run."""
+    now, calibration = found.verdict.now, found.calibration
+    tables = {}
+    if calibration is not None:
+        both = {AS_LOGGED: calibration.logged, f"replayed, {now}": calibration.replayed}
+        rows = [{"": name, **{heading: of[key] / HOUR for heading, key in _WAITS.items()}} for name, of in both.items()]
+        tables["as logged, and replayed"] = pd.DataFrame(rows)
+    return tables | {
+        "this answer in full": _in_full(found),
+        "the front (mean wait, 99 % wait, longest wait)": front_table(found.choices(), now),
+        "all that was tried": _options_table(found.options, now),
+    }
 
 
 def _row(option: Option, now: Option, waits: Mapping[str, str]) -> dict[str, Any]:
@@ -158,7 +146,7 @@ def front_table(options: Sequence[Option], now: Option) -> pd.DataFrame:
     return pd.DataFrame([_row(option, now, waits) for option in (*chosen, *([] if now in chosen else [now]))])
 
 
-def options_table(options: Sequence[Option], now: Option) -> pd.DataFrame:
+def _options_table(options: Sequence[Option], now: Option) -> pd.DataFrame:
     """Return one row per option: on the log, and against what there is now on resamples."""
     rows: list[dict[str, Any]] = []
     # Of equal waits, what there is now comes first: nothing else is better.
@@ -229,21 +217,11 @@ def _settled(hits: NDArray[np.bool_]) -> float:
 # -- in full ----------------------------------------------------------------------------------------
 
 
-def in_full(results: Results, log: Workload, found: AdviceResults) -> pd.DataFrame:
-    """Return all that is to be said of an answer: who waits longer, what it is worth, what was run, what was left out.
-
-    Parameters
-    ----------
-    results
-        Of the cells that are done.
-    log
-        The log.
-    found
-        What came of them.
-    """
-    now = found.verdict.now
+def _in_full(found: Advised) -> pd.DataFrame:
+    """Return all that is to be said of an answer: who waits longer, what it is worth, what was run and left out."""
+    now, log = found.verdict.now, found.log
     rows = list(_of_the_change(found.verdict, found.worse))
-    if results.parameters["current"] == AUTO:
+    if found.fitted:
         rows.append(("the current policy", _fitted(found.options, now)))
     if found.calibration is not None:
         rows += [("the replay", sentence) for sentence in sentences_of(found.calibration, log, str(now))]

@@ -14,19 +14,15 @@ from experiments.campaigns.cell import REPLICATION, Cell, Rows
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study, require_integer
 from experiments.inputs import WorkloadFile
-from experiments.studies.advice.answer import lines_of, worse_for
+from experiments.studies.advice.answer import Advised, lines_of, worse_for
 from experiments.studies.advice.results import (
     AUTO,
     LOG,
     RESAMPLE,
-    AdviceResults,
-    calibration_table,
+    answer_tables,
     doubts_of,
     doubts_of_runs,
-    front_table,
-    in_full,
     options_of,
-    options_table,
     tuners_of,
 )
 from experiments.studies.advice.settings import (
@@ -97,7 +93,7 @@ class Advice(Study):
         if isinstance(current, str):  # case does not matter
             chosen["current"] = next((name for name in (*FIXED, AUTO) if name.lower() == current.lower()), current)
         super().__init__(**chosen)
-        self._found_last: tuple[Results, AdviceResults | None] | None = None
+        self._found_last: tuple[Results, Advised | None] | None = None
         self._schedules: dict[tuple[str, float | None], Schedule] = {}
 
     @cached_property
@@ -178,16 +174,7 @@ class Advice(Study):
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return the log as it was beside its replay, the front, all that was run, and tuners."""
         found = self._found(results)
-        if found is None:
-            return {}
-        now, calibration = found.verdict.now, found.calibration
-        return {
-            **({} if calibration is None else {"as logged, and replayed": calibration_table(calibration, now)}),
-            "this answer in full": in_full(results, self._log, found),
-            "the front (mean wait, 99 % wait, longest wait)": front_table(found.choices(), now),
-            "all that was tried": options_table(found.options, now),
-            "tuners": tuners_of(results),
-        }
+        return {} if found is None else {**answer_tables(found), "tuners": tuners_of(results)}
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return the waits as logged and replayed, the front, and the waits of the orders on resamples."""
@@ -215,11 +202,7 @@ class Advice(Study):
     def findings(self, results: Results) -> Sequence[str]:
         """Return the advice: the verdict, and at most five lines more."""
         found = self._found(results)
-        if found is None:
-            return []
-        _, calibration, verdict, worse, doubts = found
-        fitted = results.parameters["current"] == AUTO
-        return list(lines_of(verdict, calibration, self._log, worse=worse, doubts=doubts, fitted=fitted))
+        return [] if found is None else list(lines_of(found))
 
     def files(self, results: Results) -> Mapping[str, str]:
         """Return what is to be entered into a batch system."""
@@ -237,7 +220,7 @@ class Advice(Study):
         found = self._found(results)
         if found is None:
             return {}
-        _, calibration, verdict, worse, doubts = found
+        verdict = found.verdict
         then, beyond = verdict.advised, verdict.remark
         priority = None if then is None or then.policy not in PRIORITIES else self._priority(then).table()
         return {
@@ -246,22 +229,22 @@ class Advice(Study):
             "replay_matches": verdict.kind != "no match",
             "now": verdict.now.table(),
             "change_to": None if then is None else then.table(),
-            "waits_longer": None if worse is None else worse.table(),
+            "waits_longer": None if found.worse is None else found.worse.table(),
             "shortest_mean": verdict.shortest.table(),
             "to_enter": None if then is None else {**then.table(), "priority": priority},
             "cannot_be_entered": None if beyond is None else beyond.table(),
             "front": [option.table() for option in front(found.choices())],
-            "calibration": None if calibration is None else calibration.table(),
-            "warnings": [doubt.full for doubt in doubts],
+            "calibration": None if found.calibration is None else found.calibration.table(),
+            "warnings": [doubt.full for doubt in found.doubts],
         }
 
-    def _found(self, results: Results) -> AdviceResults | None:
+    def _found(self, results: Results) -> Advised | None:
         """Return what the answer rests on; None if the current policy is not run yet, or failed."""
         if self._found_last is None or self._found_last[0] is not results:
             self._found_last = results, self._judged(results)
         return self._found_last[1]
 
-    def _judged(self, results: Results) -> AdviceResults | None:
+    def _judged(self, results: Results) -> Advised | None:
         """Return what `_found` keeps."""
         options, now = options_of(results)
         if now is None:
@@ -271,9 +254,15 @@ class Advice(Study):
         mean_runtime_h = float(log.runtime_s[log.known()].mean()) / HOUR
         unlimited = share_without_limits(log)
         verdict = judge(options, now, calibration, mean_runtime_h=mean_runtime_h, unlimited=unlimited)
-        worse = None if verdict.advised is None else worse_for(replayed, self._simulated(verdict.advised))
-        doubts = [*doubts_of(log, calibration), *doubts_of_runs(results, now)]
-        return AdviceResults(options, calibration, verdict, worse, doubts)
+        return Advised(
+            log=log,
+            options=options,
+            calibration=calibration,
+            fitted=results.parameters["current"] == AUTO,
+            verdict=verdict,
+            worse=None if verdict.advised is None else worse_for(replayed, self._simulated(verdict.advised)),
+            doubts=(*doubts_of(log, calibration), *doubts_of_runs(results, now)),
+        )
 
     def _simulated(self, option: Option) -> Schedule:
         """Return the schedule of the log under an option, simulated once."""

@@ -3,6 +3,7 @@
 import itertools
 import textwrap
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,10 +11,10 @@ import pytest
 
 import simmodels as sm
 from experiments.calibration import Calibration, causes_of
-from experiments.studies.advice.answer import Doubt, Worse, lines_of, worse_for
+from experiments.studies.advice.answer import Advised, Doubt, Worse, lines_of, worse_for
 from experiments.studies.advice.results import doubts_of
 from experiments.studies.advice.settings import BACKFILLINGS, FIXED
-from experiments.studies.advice.verdict import Option, judge
+from experiments.studies.advice.verdict import Option, Verdict, judge
 from simmodels.policies.orders import TWELVE_ORDERS
 from tests.experiments.studies.advice.test_verdict import BETTER, NOW, SQF, calibration
 
@@ -33,7 +34,11 @@ def said(
     unlimited: float = 0.0,
 ) -> list[str]:
     verdict = judge([now, *options], now, replayed, mean_runtime_h=10.0, unlimited=unlimited)
-    return list(lines_of(verdict, replayed, log, worse=WORSE, doubts=doubts, fitted=fitted))
+    return lines(verdict, replayed, log, worse=WORSE, doubts=doubts, fitted=fitted)
+
+
+def lines(verdict: Verdict, calibration: Calibration | None, log: sm.Workload, **more: Any) -> list[str]:  # noqa: ANN401  more of its fields
+    return list(lines_of(Advised(verdict=verdict, calibration=calibration, log=log, options=(), **more)))
 
 
 def rows(lines: list[str], columns: int = 80) -> int:
@@ -227,15 +232,15 @@ def test_the_answer_has_at_most_six_lines_and_ten_rows_whatever_is_advised(
             beside = replace(BETTER, mean_h=1100.0, longest_h=longest_h)  # which can be entered
             for fitted, others, unlimited in ((False, (), 0.0), (True, (beside,), 0.0), (True, (beside,), 0.68)):
                 verdict = judge([now, then, *others], now, replayed, unlimited=unlimited)
-                lines = list(lines_of(verdict, replayed, log, worse=LONG, doubts=doubts, fitted=fitted))
-                assert len(lines) <= 6
-                assert rows(lines) <= 10, lines
-                assert rows(lines, 100) <= 10, lines
-                assert not any(line.endswith(":.") for line in lines)
+                found = lines(verdict, replayed, log, worse=LONG, doubts=doubts, fitted=fitted)
+                assert len(found) <= 6
+                assert rows(found) <= 10, found
+                assert rows(found, 100) <= 10, found
+                assert not any(line.endswith(":.") for line in found)
                 assert (
-                    "roughly" not in lines[-1] or "cores were free" not in lines[-1] or "likely causes: " in lines[-1]
+                    "roughly" not in found[-1] or "cores were free" not in found[-1] or "likely causes: " in found[-1]
                 )
-                assert not doubts or verdict.kind == "no match" or lines[-1].startswith("Check: --cores: in use up")
+                assert not doubts or verdict.kind == "no match" or found[-1].startswith("Check: --cores: in use up")
 
 
 def test_causes_are_given_as_far_as_there_is_room() -> None:
