@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 import numpy as np
-import pandas as pd
 from simpy.events import Event
 
-from simmodels.clusters.checkpoints import checkpoint_numbers
 from simmodels.clusters.cluster_spec import Terms
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.base_scheduler import Scheduler
@@ -35,9 +33,8 @@ from simmodels.policies.auction_options import (
 )
 from simmodels.policies.options import takes_options
 from simmodels.policies.priority import Priority
-from simmodels.results.attempts import COMPLETED, FINISHED, KILLED, RULE_COLUMNS, UNFINISHED, numbered
-from simmodels.results.auction_results import schedule_of, workflow_outcomes
-from simmodels.results.schedule import Schedule
+from simmodels.results.attempts import FINISHED
+from simmodels.results.auction_results import workflow_outcomes
 from simmodels.structures.structure import address_of
 from simmodels.work.workflow import Workflow
 from simmodels.work.workload import Job, Workload
@@ -137,7 +134,6 @@ class Auctioneer(Router):
         self._first_task = [0]
         self._number: dict[int, int] = {}  # by id
         self._jobs: dict[int, Job] = {}  # the rigid jobs among them, by number
-        self._attempts: list[Attempt] = []  # those of which the workload does not say how long they take
         self._first_open = 0  # those before it are finished, starved or rejected
         self._to_come = 0  # how many are known and not submitted
         self._arrived: list[int] = []  # since the last auction
@@ -466,8 +462,6 @@ class Auctioneer(Router):
         attempt = self.start(run, cluster)
         attempt.decider = self
         attempt.slot = number
-        if attempt.places or attempt.executed_s != run.runtime_s:  # the workload does not say how long it takes
-            self._attempts.append(attempt)
         if self.options.prices and Priced in self.env.observed:
             self.env.publish(Priced, attempt, float(auction_events.price_of(self._state, number)))
 
@@ -486,13 +480,9 @@ class Auctioneer(Router):
         """Return what a schedule of this auction is proved by."""
         return self.options.terms()
 
-    def _paths_s(self) -> np.ndarray:
-        """Return float64[workflows], the critical path of each workflow that is known, in seconds."""
-        return np.concatenate([np.empty(0), *self._critical_path_s])
-
     def judged(self) -> Iterable[Judged]:
         """Return what became of each workflow that is known."""
-        paths_s = self._paths_s()
+        paths_s = np.concatenate([np.empty(0), *self._critical_path_s])
         price = auction_events.export_results(self._state)[3] if self.options.prices else None
         first, finish_s = self._first_task, auction_events.finishes(self._state)
         for number, outcome in enumerate(workflow_outcomes(self._state).tolist()):
@@ -501,47 +491,3 @@ class Auctioneer(Router):
             paid = None if price is None else price[first[number] : first[number + 1]]
             finished_s = float(finish_s[number]) if outcome == FINISHED else math.nan
             yield Judged(self.workflows[number], outcome, float(paths_s[number]), paid, finished_s)
-
-    def schedule(self) -> Schedule:
-        """Return the schedule so far, of all that is known; a workflow that is not done is unfinished.
-
-        It proves how long tasks ran; a `Recorder` also has the machines that they ran on.
-
-        Raises
-        ------
-        RequestError
-            There are rigid jobs, or schedulers behind it: a `Recorder` is needed.
-        """
-        if self.into or self._jobs:
-            raise RequestError("an Auctioneer with schedulers, or rigid jobs, has no schedule", "use a Recorder")
-        about: dict[str, object] = {**self.about(), "engine": "simpy", "seed": self.env.seed}
-        if any(attempt.changed for attempt in self._attempts):
-            about["runtimes"] = "modelled"
-        specs = [cluster.spec for cluster in self.clusters]
-        path_s = self._paths_s()
-        work = Workload.of_workflows(self.workflows)
-        return schedule_of(self._state, work, specs, path_s, self.options, about, attempts=self._table())
-
-    def _table(self) -> pd.DataFrame | None:
-        """Return the attempts of which the workload does not say how long they take; None without one."""
-        if not self._attempts:
-            return None
-        code: dict[Outcome | None, int] = {Outcome.COMPLETED: COMPLETED, Outcome.KILLED: KILLED}
-        columns = ["row", "start_s", "end_s", "outcome", "cluster", "warned_s", "changed", "speed", *RULE_COLUMNS]
-        number = {cluster.number: i for i, cluster in enumerate(self.clusters)}
-        rows = [
-            (
-                each.slot,
-                each.start_s,
-                each.end_s,
-                UNFINISHED if each.end_s is None else code.get(each.outcome, UNFINISHED),
-                number[each.cluster.number],
-                each.warned_s,
-                each.changed,
-                each.speed,
-                *checkpoint_numbers(each.checkpoints),
-            )
-            for each in self._attempts
-        ]
-        table = pd.DataFrame(rows, columns=columns)
-        return table.assign(attempt=numbered(table["row"].to_numpy()))

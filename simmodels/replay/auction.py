@@ -14,7 +14,7 @@ from simmodels.replay.run_on_machines import spread
 from simmodels.replay.runs import new_runs, record
 from simmodels.replay.site_machines import SiteMachines
 from simmodels.results.attempts import unexpected
-from simmodels.results.auction_results import schedule_of, workflow_outcomes
+from simmodels.results.auction_results import workflow_outcomes
 from simmodels.results.schedule import Schedule
 from simmodels.structures.structure import address_of
 
@@ -59,8 +59,21 @@ def replay_auction(model: Model, options: AuctionOptions) -> Schedule:
         return _on_machines(auction)
     if not run_auction(auction.state, auction.arrivals, auction.submit_s, auction.until_s):
         auction.refuse()
-    path_s = auction.known.critical_path_s
-    return schedule_of(auction.state, model.work, auction.specs, path_s, options, auction.about)
+    start_s, end_s, cluster, price, _ = export_results(auction.state)
+    return Schedule(
+        model.work,
+        sum(spec.cores for spec in auction.specs),
+        start_s,
+        end_s,
+        executed_s=end_s - start_s,
+        clusters=auction.specs,
+        cluster=cluster,
+        workflow_outcome=workflow_outcomes(auction.state),
+        critical_path_s=auction.known.critical_path_s,
+        price=price if options.prices else None,
+        terms=options.terms(),
+        about={**options.about(), **auction.about},
+    )
 
 
 def _on_machines(auction: _Auction) -> Schedule:

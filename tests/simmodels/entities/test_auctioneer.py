@@ -21,6 +21,7 @@ from simmodels.entities.environment import Environment
 from simmodels.entities.events import Submitted
 from simmodels.entities.outages import Maintenance
 from simmodels.entities.queue_scheduler import QueueScheduler
+from simmodels.entities.recorder import Recorder
 from simmodels.entities.source import Source
 from simmodels.errors import IllegalScheduleError, ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.policies.bids import Bid, find_bid
@@ -50,8 +51,7 @@ def test_ties_fall_by_input_order_though_the_source_submits_by_time() -> None:
     jobs = [job(5), job(0, 7), job(5)]
     env, _, auctioneer = model(4, bid="LRTF")
     Source(env, jobs, into=auctioneer)
-    env.run()
-    assert auctioneer.schedule().start_s.tolist() == [7, 0, 17]
+    assert recorded(env).start_s.tolist() == [7, 0, 17]
 
 
 def test_workflows_can_be_submitted_by_hand_and_looked_at_midway() -> None:
@@ -65,11 +65,12 @@ def test_workflows_can_be_submitted_by_hand_and_looked_at_midway() -> None:
             auctioneer.submit(job(5.0 * (turn + 1)))
 
     env.process(user())
+    recorder = Recorder(env)
     env.run(until=12)
-    assert auctioneer.schedule().jobs["outcome"].tolist() == ["unfinished", "unfinished"]
+    assert recorder.schedule().jobs["outcome"].tolist() == ["unfinished", "unfinished"]
     assert clusters[0].free_cores == 0
     env.run()
-    assert auctioneer.schedule().validate().start_s.tolist() == [5, 15, 25]
+    assert recorder.schedule().validate().start_s.tolist() == [5, 15, 25]
     assert len(seen) == 3
 
 
@@ -86,9 +87,8 @@ def test_a_lost_task_bids_again_and_machines_come_and_go() -> None:
         yield cluster.machines[1].power_on()
 
     env.process(power())
-    env.run()
     # At 4 the wide task is lost and blocks the queue; at 6 it starts again, at 16 the other.
-    assert auctioneer.schedule().validate().start_s.tolist() == [6, 16]
+    assert recorded(env).start_s.tolist() == [6, 16]
 
 
 def test_a_cluster_of_yours_says_how_long_tasks_run() -> None:
@@ -100,8 +100,7 @@ def test_a_cluster_of_yours_says_how_long_tasks_run() -> None:
     env = Environment()
     auctioneer = Auctioneer(env, [Slow(env, "slow", cores=4)])
     Source(env, [Workflow(1, 0, [10, 10], 4, [(0, 1)])], into=auctioneer)
-    env.run()
-    schedule = auctioneer.schedule().validate()
+    schedule = recorded(env)
     assert schedule.start_s.tolist() == [0, 20]
     assert schedule.about["runtimes"] == "modelled"
 
@@ -236,8 +235,7 @@ def test_the_reservation_is_of_the_first_that_can_have_one() -> None:
     jobs = [(10.0, 1), (5.0, 4), (10.0, 2), (20.0, 1)]
     flows = [Workflow(k, 0.0, [runtime_s], cores) for k, (runtime_s, cores) in enumerate(jobs)]
     Source(env, flows, into=auctioneer)
-    env.run()
-    assert auctioneer.schedule().validate().start_s.tolist() == [0, 100, 10, 20]
+    assert recorded(env).start_s.tolist() == [0, 100, 10, 20]
     plain = NaiveAuction(flows, [(4, None)], "FIFO", backfilling="easy", machines=2, spans=[(0, 1, 0, 100)])
     assert [task.start for [task] in plain.tasks] == [0, 100, 10, 20]
 
@@ -358,8 +356,7 @@ def test_rules_may_change_as_it_goes(
     mine = [(at_s, {**options, "bid": named(options["bid"], trend)}) for at_s, options, trend in changes]
     changed(auctioneer, mine, wakes=wakes)
     Source(env, jobs, into=auctioneer)
-    env.run()
-    schedule = auctioneer.schedule().validate()
+    schedule = recorded(env)
     tasks = [task for each in plain.tasks for task in each]
     wanted = [np.nan if task.start is None else task.start for task in tasks]
     np.testing.assert_array_equal(schedule.start_s, wanted)
@@ -397,9 +394,8 @@ def test_jobs_that_arrive_after_a_change_of_admission_are_held_to_it() -> None:
     changed(auctioneer, [(0.5, {"admission": 0.6}), (2.5, {"admission": None})])
     curve = ValueCurve.linear(2, 6)
     Source(env, [Workflow(k, k // 4, [10.0], 4, curve=curve) for k in range(12)], into=auctioneer)
-    env.run()
     # Of four at 0 s the last is finished at 40 s; those of 1 and 2 s may hope for less than 0.6.
-    found = auctioneer.schedule().validate().workflows["outcome"].tolist()
+    found = recorded(env).workflows["outcome"].tolist()
     assert found == ["finished"] * 4 + ["rejected"] * 8
 
 
@@ -408,8 +404,7 @@ def test_a_bid_that_draws_draws_the_same_whenever_it_is_changed_to() -> None:
         env, _, auctioneer = model(4, bid=first)
         changed(auctioneer, changes)
         Source(env, [job(0) for _ in range(9)], into=auctioneer)
-        env.run()
-        return auctioneer.schedule().validate().start_s.tolist()
+        return recorded(env).start_s.tolist()
 
     drawn = starts("Random")
     assert starts("FIFO", (0.0, {"bid": "Random"})) == drawn != starts("FIFO")
@@ -440,16 +435,13 @@ def test_a_changed_bid_that_gives_no_number_is_named_at_the_next_auction() -> No
         env.run()
 
 
-def test_its_schedule_proves_how_long_tasks_ran_at_speeds_and_with_checkpoints() -> None:
+def test_a_recorder_proves_how_long_tasks_ran_at_speeds_and_with_checkpoints() -> None:
     env = Environment()
     saving = Checkpoints(interval_s=4, cost_s=1, restart_s=2)
     slow = Cluster(env, "slow", machines=2, cores_per_machine=2, speed=0.5, checkpoints=saving)
     Maintenance(env, slow, start_s=13, duration_s=7, machines=[1], notice_s=0, mode="kill")
     auctioneer = Auctioneer(env, [slow])
-    recorded = scheduled(auctioneer, [Workflow(1, 0, [10, 20, 30], [2, 2, 1])]).attempts
-    schedule = auctioneer.schedule().validate()
-    shown = ["row", "attempt", "start_s", "end_s", "outcome"]
-    assert schedule.attempts[shown].to_numpy().tolist() == recorded[shown].to_numpy().tolist()
+    schedule = scheduled(auctioneer, [Workflow(1, 0, [10, 20, 30], [2, 2, 1])])
     assert set(schedule.attempts["outcome"]) == {0, 2}
     with pytest.raises(IllegalScheduleError, match=r"\(end\): .*; what was left of it takes"):
         dataclasses.replace(schedule, attempts=schedule.attempts.assign(speed=1.0)).validate()

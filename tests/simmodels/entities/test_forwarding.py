@@ -375,5 +375,3 @@ def test_clusters_and_schedulers_are_not_mixed() -> None:
     auction = sm.Auctioneer(env, queues(env, 4), forward=True)
     with pytest.raises(RequestError, match="an Auctioneer in front of Auctioneer"):
         sm.Auctioneer(env, [auction])  # type: ignore[list-item]
-    with pytest.raises(RequestError, match="has no schedule; use a Recorder"):
-        auction.schedule()

@@ -444,4 +444,3 @@ def test_lost_tasks_of_workflows_are_recorded() -> None:
     metrics = schedule.metrics()
     assert (metrics["kills"], metrics["finished"], metrics["value"]) == (1, 2, 1)
     assert metrics["goodput"] == pytest.approx((4 + 6 + 10) * 2 / (4 * 19 - 2 * 2))
-    assert schedule.start_s.tobytes() == auctioneer.schedule().start_s.tobytes()

@@ -44,18 +44,6 @@ def test_an_auction_shows_starts_clusters_and_waits_for_cores() -> None:
     assert nx.utils.graphs_equal(pickle.loads(pickle.dumps(schedule)).graph(7), drawn)
 
 
-def test_the_schedule_of_an_auctioneer_has_the_graph_of_the_recorder_s() -> None:
-    env = sm.Environment()
-    auctioneer = sm.Auctioneer(env, [sm.Cluster(env, name, cores=4) for name in "ab"], bid="PVR")
-    sm.Source(env, [fork(), fork(8)], into=auctioneer)
-    recorder = sm.Recorder(env)
-    env.run()
-    for job_id in (7, 8):
-        drawn = auctioneer.schedule().graph(job_id)
-        assert nx.utils.graphs_equal(recorder.schedule().graph(job_id), drawn)
-        assert None not in of(drawn, "start_s")
-
-
 def test_both_engines_show_the_same_graph() -> None:
     jobs = [fork(job_id, 4.0 * job_id) for job_id in range(4)]
     options: dict[str, Any] = {"clusters": [("a", 4), ("b", 5)], "bid": "SRTF"}
