@@ -9,17 +9,15 @@ from simmodels.policies.priority import Priority
 from simmodels.work.workload import Workload
 
 
-class AuctioneerOptions(TypedDict, total=False):
-    """Of `Auctioneer`."""
+class _WithCcr(TypedDict, total=False):
+    """Of `Auctioneer`, `simulate`, `simulate_workflows`."""
 
-    bid: str | Priority | Callable[..., float]
     ccr: float
     network: Literal["cluster", "kind", "none"]
     blocking: Literal["kind", "all"]
     successor_sum: Literal["recursive", "unique"]
     plus_one: bool
     tick_s: float | str | timedelta
-    backfilling: Literal["none", "greedy", "easy"]
     cluster_fit: Literal["freest", "best"]
     admission: float | None
     prices: bool
@@ -28,191 +26,119 @@ class AuctioneerOptions(TypedDict, total=False):
     instants: Literal["deadlines", "starvation"]
 
 
-class FirstFitOptions(TypedDict, total=False):
+class _WithAware(TypedDict, total=False):
+    """Of `FirstFit`, `simulate`, `simulate_on_machines`."""
+
+    aware: bool
+    unaware: Literal["shuffled_fill", "random_kill"]
+    fill_order: Iterable[int] | None
+    fit: Literal["first", "best"]
+    dispatch: Literal["event", "instant"]
+
+
+class _WithReference(TypedDict, total=False):
+    """Of `PackedTargetAsap`, `TargetAsap`, `TargetStretch`, `simulate`, `simulate_on_machines`."""
+
+    reference: Workload | None
+    category: Literal["ge", "gt", "thousandths"]
+    length_cap_s: float | str | timedelta
+    least_machines: int | None
+    initial_use: Literal["least", "middle"]
+    raise_above: float
+    lower_below: float
+    distance: int
+    longest_stretch: Literal["planned", "completed"]
+    search: Literal["used", "open"]
+    nearer_first: Literal["right", "left"]
+    ties: Literal["index", "window"] | None
+    replan_on_add: Literal["always", "util"]
+
+
+class _WithBackfilling(TypedDict, total=False):
+    """Of `QueueScheduler`, `simulate`."""
+
+    backfilling: Literal["none", "greedy", "easy", "conservative"]
+    backfill_order: str | Priority | Callable[..., float] | None
+    threshold_s: float | str | timedelta | None
+    decide: Literal["instant", "event"]
+    overrun: Literal["run", "kill"]
+    queue_depth: int | None
+    warm_jobs: int
+    max_starts: int | None
+
+
+class AuctioneerOptions(_WithCcr, total=False):
+    """Of `Auctioneer`."""
+
+    bid: str | Priority | Callable[..., float]
+    backfilling: Literal["none", "greedy", "easy"]
+
+
+class FirstFitOptions(_WithAware, total=False):
     """Of `FirstFit`."""
 
     checkpoints: Checkpoints | None
     order: str | Priority | Callable[..., float]
-    aware: bool
-    unaware: Literal["shuffled_fill", "random_kill"]
-    fill_order: Iterable[int] | None
-    fit: Literal["first", "best"]
-    dispatch: Literal["event", "instant"]
 
 
-class PackedTargetAsapOptions(TypedDict, total=False):
+class PackedTargetAsapOptions(_WithReference, total=False):
     """Of `PackedTargetAsap`."""
 
     checkpoints: Checkpoints | None
-    reference: Workload | None
-    category: Literal["ge", "gt", "thousandths"]
-    length_cap_s: float | str | timedelta
-    least_machines: int | None
-    initial_use: Literal["least", "middle"]
-    raise_above: float
-    lower_below: float
-    distance: int
     stay_on_target: bool
     requeue_immediate: bool
-    longest_stretch: Literal["planned", "completed"]
-    search: Literal["used", "open"]
-    nearer_first: Literal["right", "left"]
-    ties: Literal["index", "window"] | None
-    replan_on_add: Literal["always", "util"]
     packing: Literal["packs", "nearest", "floor"]
     pack_size: int
 
 
-class QueueSchedulerOptions(TypedDict, total=False):
+class QueueSchedulerOptions(_WithBackfilling, total=False):
     """Of `QueueScheduler`."""
 
     order: str | Priority | Callable[..., float]
-    backfilling: Literal["none", "greedy", "easy", "conservative"]
-    backfill_order: str | Priority | Callable[..., float] | None
-    threshold_s: float | str | timedelta | None
-    decide: Literal["instant", "event"]
-    overrun: Literal["run", "kill"]
-    queue_depth: int | None
-    warm_jobs: int
-    max_starts: int | None
 
 
-class TargetAsapOptions(TypedDict, total=False):
+class TargetAsapOptions(_WithReference, total=False):
     """Of `TargetAsap`."""
 
     checkpoints: Checkpoints | None
-    reference: Workload | None
-    category: Literal["ge", "gt", "thousandths"]
-    length_cap_s: float | str | timedelta
-    least_machines: int | None
-    initial_use: Literal["least", "middle"]
-    raise_above: float
-    lower_below: float
-    distance: int
     stay_on_target: bool
     requeue_immediate: bool
-    longest_stretch: Literal["planned", "completed"]
-    search: Literal["used", "open"]
-    nearer_first: Literal["right", "left"]
-    ties: Literal["index", "window"] | None
-    replan_on_add: Literal["always", "util"]
 
 
-class TargetStretchOptions(TypedDict, total=False):
+class TargetStretchOptions(_WithReference, total=False):
     """Of `TargetStretch`."""
 
     checkpoints: Checkpoints | None
-    reference: Workload | None
-    category: Literal["ge", "gt", "thousandths"]
-    length_cap_s: float | str | timedelta
-    least_machines: int | None
-    initial_use: Literal["least", "middle"]
-    raise_above: float
-    lower_below: float
-    distance: int
     alternative: Literal["earliest", "first"]
-    longest_stretch: Literal["planned", "completed"]
-    search: Literal["used", "open"]
-    nearer_first: Literal["right", "left"]
-    ties: Literal["index", "window"] | None
-    replan_on_add: Literal["always", "util"]
 
 
-class SimulateOptions(TypedDict, total=False):
+class SimulateOptions(_WithCcr, _WithAware, _WithReference, _WithBackfilling, total=False):
     """Of `simulate`."""
 
     order: str | Priority | Callable[..., float]
-    backfilling: Literal["none", "greedy", "easy", "conservative"]
-    backfill_order: str | Priority | Callable[..., float] | None
-    threshold_s: float | str | timedelta | None
-    decide: Literal["instant", "event"]
-    overrun: Literal["run", "kill"]
-    queue_depth: int | None
-    warm_jobs: int
-    max_starts: int | None
-    aware: bool
-    unaware: Literal["shuffled_fill", "random_kill"]
-    fill_order: Iterable[int] | None
-    fit: Literal["first", "best"]
-    dispatch: Literal["event", "instant"]
-    reference: Workload | None
-    category: Literal["ge", "gt", "thousandths"]
-    length_cap_s: float | str | timedelta
-    least_machines: int | None
-    initial_use: Literal["least", "middle"]
-    raise_above: float
-    lower_below: float
-    distance: int
     stay_on_target: bool
     requeue_immediate: bool
     alternative: Literal["earliest", "first"]
-    longest_stretch: Literal["planned", "completed"]
-    search: Literal["used", "open"]
-    nearer_first: Literal["right", "left"]
-    ties: Literal["index", "window"] | None
-    replan_on_add: Literal["always", "util"]
     packing: Literal["packs", "nearest", "floor"]
     pack_size: int
     bid: str | Priority | Callable[..., float]
-    ccr: float
-    network: Literal["cluster", "kind", "none"]
-    blocking: Literal["kind", "all"]
-    successor_sum: Literal["recursive", "unique"]
-    plus_one: bool
-    tick_s: float | str | timedelta
-    cluster_fit: Literal["freest", "best"]
-    admission: float | None
-    prices: bool
-    budgets: bool
-    end: Literal["drain", "submit"]
-    instants: Literal["deadlines", "starvation"]
     forward: bool
 
 
-class SimulateOnMachinesOptions(TypedDict, total=False):
+class SimulateOnMachinesOptions(_WithAware, _WithReference, total=False):
     """Of `simulate_on_machines`."""
 
     checkpoints: Checkpoints | None
     order: str | Priority | Callable[..., float]
-    aware: bool
-    unaware: Literal["shuffled_fill", "random_kill"]
-    fill_order: Iterable[int] | None
-    fit: Literal["first", "best"]
-    dispatch: Literal["event", "instant"]
-    reference: Workload | None
-    category: Literal["ge", "gt", "thousandths"]
-    length_cap_s: float | str | timedelta
-    least_machines: int | None
-    initial_use: Literal["least", "middle"]
-    raise_above: float
-    lower_below: float
-    distance: int
     stay_on_target: bool
     requeue_immediate: bool
     alternative: Literal["earliest", "first"]
-    longest_stretch: Literal["planned", "completed"]
-    search: Literal["used", "open"]
-    nearer_first: Literal["right", "left"]
-    ties: Literal["index", "window"] | None
-    replan_on_add: Literal["always", "util"]
     packing: Literal["packs", "nearest", "floor"]
     pack_size: int
 
 
-class SimulateWorkflowsOptions(TypedDict, total=False):
+class SimulateWorkflowsOptions(_WithCcr, total=False):
     """Of `simulate_workflows`."""
 
-    ccr: float
-    network: Literal["cluster", "kind", "none"]
-    blocking: Literal["kind", "all"]
-    successor_sum: Literal["recursive", "unique"]
-    plus_one: bool
-    tick_s: float | str | timedelta
     backfilling: Literal["none", "greedy", "easy"]
-    cluster_fit: Literal["freest", "best"]
-    admission: float | None
-    prices: bool
-    budgets: bool
-    end: Literal["drain", "submit"]
-    instants: Literal["deadlines", "starvation"]
     forward: bool

@@ -6,9 +6,10 @@ default and its choices.
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from functools import reduce
 from operator import or_
+from types import NoneType
 from typing import Any, ClassVar, Final, Literal, Self, TypeVar, get_args, get_origin
 
 from simmodels.errors import require_known
@@ -63,8 +64,7 @@ class Options:
         said = descriptions(cls)
         choices = cls.choices()
         for each in fields(cls):
-            default = None if each.default is MISSING else getattr(each.default, "name", each.default)
-            yield each.name, default, choices.get(each.name, ()), said.get(each.name, "")
+            yield each.name, _shown_default(each), choices.get(each.name, ()), said.get(each.name, "")
 
     def with_changes(self, changes: Mapping[str, Any]) -> Self:
         """Return the options with some changed, by name; refuse as `checked`, and what must stay while jobs run."""
@@ -80,21 +80,28 @@ class Options:
         return self.checked(**{**self.by_name(), **changes})
 
 
+def _parts(kind: Any) -> tuple[Any, ...]:  # noqa: ANN401  types
+    """Return the types of a union with None, None among them; any other type alone."""
+    return get_args(kind) if NoneType in get_args(kind) else (kind,)
+
+
 def _choices(kind: Any) -> tuple[Any, ...]:  # noqa: ANN401  a type, or what typing makes of some
     """Return the values of a type of literals, or of one with None; of another type none."""
-    if get_origin(kind) is Literal:
-        return get_args(kind)
-    parts = [part for part in get_args(kind) if part is not type(None)]
-    if len(parts) == 1 and len(get_args(kind)) > 1 and get_origin(parts[0]) is Literal:
-        return (*get_args(parts[0]), None)
-    return ()
+    literal, *others = (part for part in _parts(kind) if part is not NoneType)
+    if others or get_origin(literal) is not Literal:
+        return ()
+    return get_args(literal) if literal is kind else (*get_args(literal), None)
+
+
+def _shown_default(option: Field[Any]) -> object:
+    """Return the default of an option as users give it, an order by its name; None of one that has none."""
+    return None if option.default is MISSING else getattr(option.default, "name", option.default)
 
 
 def given_type(name: str, kind: Any) -> Any:  # noqa: ANN401  types
     """Return the type of what a user may give for an option: also a name, or a duration, as `checked` takes it."""
-    parts = get_args(kind) if type(None) in get_args(kind) else (kind,)
     taken = _GIVEN | {float: Duration} if name.endswith("_s") else _GIVEN
-    return reduce(or_, (taken.get(part, part) for part in parts))
+    return reduce(or_, (taken.get(part, part) for part in _parts(kind)))
 
 
 class _Unchanged:
@@ -129,11 +136,10 @@ def takes_options(
             for each in fields(kind):
                 if each.name in own or not only(each.name) or (changed and each.name not in kind.changeable):
                     continue
-                default = None if each.default is MISSING else getattr(each.default, "name", each.default)
                 own[each.name] = inspect.Parameter(
                     each.name,
                     inspect.Parameter.KEYWORD_ONLY,
-                    default=_Unchanged() if changed else default,
+                    default=_Unchanged() if changed else _shown_default(each),
                     annotation=given_type(each.name, each.type),
                 )
         function.__signature__ = signature.replace(parameters=list(own.values()))
