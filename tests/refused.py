@@ -9,10 +9,14 @@ import pytest
 from simmodels.errors import RequestError
 
 
+def says(said: str, text: str) -> bool:
+    """Return whether this, and no more, was said; ``...`` in the text stands for any words, or for none."""
+    return re.fullmatch(".*".join(map(re.escape, text.split("..."))), said, re.DOTALL) is not None
+
+
 @contextmanager
 def refused(text: str, kind: type[BaseException] = RequestError) -> Iterator[pytest.ExceptionInfo[BaseException]]:
-    """Expect an error of a kind that says this and no more; ``...`` stands for any words, or for none."""
+    """Expect an error of a kind that says this and no more, as `says` has it."""
     with pytest.raises(kind) as caught:
         yield caught
-    said = str(caught.value)
-    assert re.fullmatch(".*".join(map(re.escape, text.split("..."))), said, re.DOTALL), said
+    assert says(str(caught.value), text), str(caught.value)

@@ -1,8 +1,8 @@
 import json
 import math
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from io import StringIO
 from pathlib import Path
 
@@ -13,13 +13,13 @@ from rich.console import Console
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli.main import main
 from experiments.comparing import calibration_of, compare, run_all, steps
 from experiments.policy import chosen_policies
 from experiments.scenario import Scenario
 from experiments.setup import Setup
 from experiments.tables import comparison_table, number
 from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+from tests.command_line import Run
 
 FIGURES = ("wait_s.svg", "wait_s.png", "bounded_slowdown.svg", "bounded_slowdown.png")
 TABLES = ("metrics.parquet", "metrics.csv", "provenance.json")
@@ -335,22 +335,14 @@ def test_nothing_is_the_best_where_all_are_equal(trace: sm.Workload) -> None:
 
 
 @pytest.fixture
-def run(
-    trace: sm.Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
+def run(run: Run, trace: sm.Workload) -> Run:
     """Run ``compare`` on log.swf with some words more."""
-    monkeypatch.chdir(tmp_path)
     wl.write_swf(trace, "log.swf")
     Path("mine.py").write_text("def mine(cores):\n    return cores\n\ndef bad(cores):\n    return float('nan')\n")
-
-    def answer(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["schedlab", "compare", "--workload", "log.swf", *words])
-        return main(), *capsys.readouterr()
-
-    return answer
+    return partial(run, "compare", "--workload", "log.swf")
 
 
-def test_the_command_prints_a_table_and_keeps_its_own_words(run: Callable[..., tuple[int, str, str]]) -> None:
+def test_the_command_prints_a_table_and_keeps_its_own_words(run: Run) -> None:
     status, out, err = run("--orders", "SAF, FCFS", "--orders", "mine.py:mine", "--out", "new/folder")
     assert status == 0
     assert out.splitlines()[0] == "log, 32 cores, easy backfilling"
@@ -361,9 +353,7 @@ def test_the_command_prints_a_table_and_keeps_its_own_words(run: Callable[..., t
     shutil.rmtree("new")
 
 
-def test_the_command_says_how_far_the_replay_is_from_the_log(
-    run: Callable[..., tuple[int, str, str]], trace: sm.Workload
-) -> None:
+def test_the_command_says_how_far_the_replay_is_from_the_log(run: Run, trace: sm.Workload) -> None:
     schedule = sm.simulate(trace, order="SAF")
     wl.write_swf(schedule, "log.swf")
     status, out, _ = run("--orders", "SAF,FCFS", "--cores", "32")
@@ -382,9 +372,7 @@ def test_the_command_says_how_far_the_replay_is_from_the_log(
     assert calibration["logged"]["mean_wait_s"] == pytest.approx(schedule.metrics()["mean_wait_s"], abs=1)
 
 
-def test_a_window_of_a_log_is_compared_on_a_pool_with_the_figures_of_a_pool(
-    run: Callable[..., tuple[int, str, str]], trace: sm.Workload
-) -> None:
+def test_a_window_of_a_log_is_compared_on_a_pool_with_the_figures_of_a_pool(run: Run, trace: sm.Workload) -> None:
     wl.write_swf(sm.simulate(trace, order="SAF"), "log.swf")
     begin_s, end_s = (float(each) for each in np.quantile(trace.submit_s, (0.2, 0.8)))
     asked = ("--orders", "SAF,FCFS", "--cores", "32", "--from", str(begin_s), "--until", str(end_s))
@@ -398,7 +386,7 @@ def test_a_window_of_a_log_is_compared_on_a_pool_with_the_figures_of_a_pool(
     assert answer["as_logged"]["jobs"] == whole["jobs"] < 150
 
 
-def test_the_command_says_which_order_failed_and_ends_with_status_1(run: Callable[..., tuple[int, str, str]]) -> None:
+def test_the_command_says_which_order_failed_and_ends_with_status_1(run: Run) -> None:
     status, out, err = run("--orders", "mine.py:bad,SAF", "--out", "o", "--json")
     assert status == 1
     reported = json.loads(out)

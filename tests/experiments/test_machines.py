@@ -1,8 +1,6 @@
 """The command line under variable capacity: what it runs is what Python runs; what it cannot do it says."""
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,29 +9,25 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli.main import main
 from experiments.scenario import NO_LENGTH
+from tests.command_line import Answer, Run
+from tests.refused import says
 
-Run = Callable[..., tuple[int, str, str]]
 CLUSTER = ("--workload", "log.swf", "--cores-per-machine", 24)
 WALK = ("--walk", "24:8:20min")
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Run the command line here, in a folder of its own, with two days of jobs and a series."""
-    monkeypatch.chdir(tmp_path)
-    wl.write_swf(wl.variable_capacity_jobs("LogScale", weeks=2 / 7, seed=1), tmp_path / "log.swf")
-    rows = [
-        f"2020-01-01 {hour:02}:00:00,{2 * watts},{watts}" for hour, watts in enumerate([9e3, 5e3, 7e3, 2e3, 9e3, 1e3])
-    ]
-    (tmp_path / "wind.csv").write_text("\n".join(["at,sea,land", *rows]) + "\n")
+def run(run: Run) -> Run:
+    """Run ``compare`` where there are two days of jobs and a series."""
+    wl.write_swf(wl.variable_capacity_jobs("LogScale", weeks=2 / 7, seed=1), "log.swf")
+    watts = enumerate([9e3, 5e3, 7e3, 2e3, 9e3, 1e3])
+    rows = [f"2020-01-01 {hour:02}:00:00,{2 * each},{each}" for hour, each in watts]
+    Path("wind.csv").write_text("\n".join(["at,sea,land", *rows]) + "\n")
 
-    def answer(*words: object) -> tuple[int, str, str]:
+    def answer(*words: object) -> Answer:
         chosen = () if "--heuristics" in words else ("--heuristics", "FirstFitAware,TargetAsap")
-        monkeypatch.setattr(sys, "argv", ["schedlab", "compare", *map(str, (*words, *chosen))])
-        status = main()
-        return status, *capsys.readouterr()
+        return run("compare", *words, *chosen)
 
     return answer
 
@@ -70,18 +64,18 @@ def test_it_runs_what_python_runs(run: Run) -> None:
 
 def test_blank_lines_of_a_series_are_reported(run: Run) -> None:
     path = Path("wind.csv")
-    asked = (
+    asked = [
         "--series",
         "wind.csv",
         "--column",
         "sea",
         "--per-machine",
-        900,
+        "900",
         "--until",
         "4h",
         "--heuristics",
         "FirstFitAware",
-    )
+    ]
     assert "blank lines" not in run(*CLUSTER, *asked)[2]
     path.write_text(path.read_text().replace("\n", "\n\n", 3))
     status, _, err = run(*CLUSTER, *asked)
@@ -90,18 +84,18 @@ def test_blank_lines_of_a_series_are_reported(run: Run) -> None:
 
 
 def test_a_series_is_turned_into_machines(run: Run) -> None:
-    series = (
+    series = [
         "--series",
         "wind.csv",
         "--column",
         "sea+land",
         "--per-machine",
-        900,
+        "900",
         "--max-machines",
-        25,
+        "25",
         "--min-machines",
-        8,
-    )
+        "8",
+    ]
     reported = ("--notice", "10min", "--mode", "checkpoint", "--checkpoint-cost", 60, "--restart", 30)
     window = ("--from", 0, "--until", "10h", "--series-from", "1h", "--repeat")
     status, out, err = run(*CLUSTER, *series, *reported, *window, "--heuristics", "FirstFitAware", "--json")
@@ -133,17 +127,8 @@ def test_a_series_is_turned_into_machines(run: Run) -> None:
 def test_queues_run_on_the_same_machines(run: Run, more: tuple[str, ...]) -> None:
     found = {}
     for engine in ("compiled", "simpy"):
-        command = (
-            *CLUSTER,
-            *WALK,
-            *more,
-            "--validate",
-            "--engine",
-            engine,
-            "--heuristics",
-            "EASY,FCFS,FirstFitUnaware",
-        )
-        status, out, _ = run(*command)
+        asked = ("--validate", "--engine", engine, "--heuristics", "EASY,FCFS,FirstFitUnaware")
+        status, out, _ = run(*CLUSTER, *WALK, *more, *asked)
         assert status == 0
         rows = [line.split() for line in out.splitlines() if line.split()[:1] and line.split()[0] in {"EASY", "FCFS"}]
         assert [row[0] for row in rows] == ["EASY", "FCFS"]
@@ -179,76 +164,50 @@ def test_jobs_of_no_length_are_left_out_and_counted(run: Run) -> None:
     assert f"{NO_LENGTH}: 5" in err
 
 
-@pytest.mark.parametrize(
-    ("words", "reported"),
-    [
-        (
-            ("--heuristics", "FirstFit"),
-            "--cores-per-machine needs a number of cores; add --clusters or --cores",
-        ),
-        ((*WALK, "--series", "wind.csv"), "--walk and --series exclude each other"),
-        (("--walk", "24:8"), "MEAN:RADIUS:PERIOD"),
-        (("--walk", "24:2:1h"), "a radius of 0, or from 4 (one step is a quarter of it) to the mean"),
-        (("--walk", "4:8:1h"), "a radius of 0, or from 4 (one step is a quarter of it) to the mean"),
-        (("--walk", "24:8:soon"), "period of --walk must be a number of seconds, or one with a unit"),
-        ((*WALK, "--per-machine", 5), "--per-machine has no effect on --walk; give --series instead, or omit it"),
-        ((*WALK, "--series-from", "3d"), "--series-from has no effect on --walk"),
-        (
-            (*WALK, "--heuristics", "EASY", "--reference", "log.swf"),
-            "--reference has no effect; choose a heuristic with targets",
-        ),
-        (
-            (*WALK, "--heuristics", "FirstFitAware", "--gantt", "g.svg", "--draw-from", "40d"),
-            "the drawing window lies outside what is simulated",
-        ),
-        ((*WALK, "--mode", "explode"), "unknown mode 'explode'"),
-        ((*WALK, "--heuristics", "TargetAsp"), "did you mean TargetAsap"),
-        ((*WALK, "--heuristics", "FCFS,FCFS"), "heuristic 'FCFS' is given twice; omit one of them"),
-        ((*WALK, "--gantt", "gantt.gif"), "the figure's name must be one that ends in .svg"),
-        (
-            (*WALK, "--gantt", "gantt.svg", "--draw-from", 9, "--draw-to", 9),
-            "the window from 9 s to 9 s is empty; choose --draw-from before --draw-to",
-        ),
-        ((*WALK, "--attempts-out", "a.txt"), "the table's name must be one that ends in .csv"),
-        ((*WALK, "--restart", "1"), "need a checkpoint cost; add --checkpoint-cost TIME"),
-        ((*WALK, "--distance", -1), "distance must be an integer from 0 to 2**53 (got -1)"),
-        ((*WALK, "--heuristics", "TargetAsap"), "add --reference FILE, or choose --from a week later"),
-        (
-            (*WALK, "--from", "2d", "--until", "1d"),
-            "the window from 2 d to 1 d is empty; choose --from before --until",
-        ),
-        ((*WALK, "--from", "9d", "--until", "10d"), "choose a window with jobs"),
-        (
-            ("--series", "wind.csv", "--heuristics", "FirstFitAware"),
-            "wind.csv has several columns: sea, land; choose one with column=",
-        ),
-        (
-            ("--series", "wind.csv", "--column", "air", "--heuristics", "FirstFitAware"),
-            "unknown column of wind.csv 'air'; known: sea, land",
-        ),
-        (
-            ("--series", "wind.csv", "--column", "sea", "--heuristics", "FirstFitAware"),
-            "add --repeat, or shorten the window with --until",
-        ),
-        (
-            ("--series", "wind.csv", "--column", "sea", "--per-machine", 1e-3, "--repeat", "--heuristics", "EASY"),
-            "use --per-machine X or --max-machines N",
-        ),
-        (("--series", "none.csv", "--heuristics", "FirstFitAware"), "none.csv: cannot be read"),
-        (
-            ("--series", "wind.csv", "--min-machines", 5, "--max-machines", 4),
-            "--min-machines must be an integer from 0 to 4 (got 5)",
-        ),
-        (
-            ("--series", "wind.csv", "--column", "sea", "--per-machine", 0, "--repeat", "--heuristics", "EASY"),
-            "per_machine must be a finite number > 0 (got 0.0)",
-        ),
-    ],
-)
-def test_what_makes_no_sense_is_reported_in_one_line(run: Run, words: tuple[object, ...], reported: str) -> None:
-    status, out, err = run(*CLUSTER, *words)
-    assert status == 2
-    assert not out
-    assert reported in err
-    assert err.startswith("error: ")
-    assert len(err.splitlines()) == 1
+MISTAKES = {
+    "--heuristics FirstFit": "--cores-per-machine needs a number of cores; add --clusters or --cores",
+    "--walk 24:8:20min --series wind.csv": "--walk and --series exclude each other",
+    "--walk 24:8": "MEAN:RADIUS:PERIOD",
+    "--walk 24:2:1h": "a radius of 0, or from 4 (one step is a quarter of it) to the mean",
+    "--walk 4:8:1h": "a radius of 0, or from 4 (one step is a quarter of it) to the mean",
+    "--walk 24:8:soon": "period of --walk must be a number of seconds, or one with a unit",
+    "--walk 24:8:20min --per-machine 5": "--per-machine has no effect on --walk; give --series instead, or omit it",
+    "--walk 24:8:20min --series-from 3d": "--series-from has no effect on --walk",
+    "--walk 24:8:20min --heuristics EASY --reference log.swf": (
+        "--reference has no effect; choose a heuristic with targets"
+    ),
+    "--walk 24:8:20min --heuristics FirstFitAware --gantt g.svg --draw-from 40d": (
+        "the drawing window lies outside what is simulated"
+    ),
+    "--walk 24:8:20min --mode explode": "unknown mode 'explode'",
+    "--walk 24:8:20min --heuristics TargetAsp": "did you mean TargetAsap",
+    "--walk 24:8:20min --heuristics FCFS,FCFS": "heuristic 'FCFS' is given twice; omit one of them",
+    "--walk 24:8:20min --gantt gantt.gif": "the figure's name must be one that ends in .svg",
+    "--walk 24:8:20min --gantt gantt.svg --draw-from 9 --draw-to 9": (
+        "the window from 9 s to 9 s is empty; choose --draw-from before --draw-to"
+    ),
+    "--walk 24:8:20min --attempts-out a.txt": "the table's name must be one that ends in .csv",
+    "--walk 24:8:20min --restart 1": "need a checkpoint cost; add --checkpoint-cost TIME",
+    "--walk 24:8:20min --distance -1": "distance must be an integer from 0 to 2**53 (got -1)",
+    "--walk 24:8:20min --heuristics TargetAsap": "add --reference FILE, or choose --from a week later",
+    "--walk 24:8:20min --from 2d --until 1d": "the window from 2 d to 1 d is empty; choose --from before --until",
+    "--walk 24:8:20min --from 9d --until 10d": "choose a window with jobs",
+    "--series wind.csv --heuristics FirstFitAware": "wind.csv has several columns: sea, land; choose one with column=",
+    "--series wind.csv --column air --heuristics FirstFitAware": "unknown column of wind.csv 'air'; known: sea, land",
+    "--series wind.csv --column sea --heuristics FirstFitAware": "add --repeat, or shorten the window with --until",
+    "--series wind.csv --column sea --per-machine 0.001 --repeat --heuristics EASY": (
+        "use --per-machine X or --max-machines N"
+    ),
+    "--series none.csv --heuristics FirstFitAware": "none.csv: cannot be read",
+    "--series wind.csv --min-machines 5 --max-machines 4": "--min-machines must be an integer from 0 to 4 (got 5)",
+    "--series wind.csv --column sea --per-machine 0 --repeat --heuristics EASY": (
+        "per_machine must be a finite number > 0 (got 0.0)"
+    ),
+}
+
+
+@pytest.mark.parametrize("words", MISTAKES)
+def test_what_makes_no_sense_is_reported_in_one_line(run: Run, words: str) -> None:
+    status, out, err = run(*CLUSTER, *words.split())
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert says(err, f"error: ...{MISTAKES[words]}...")

@@ -1,8 +1,6 @@
 """The command line on workflows: what it runs is what Python runs, what it writes can be read."""
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,32 +9,22 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli.main import main
 from experiments.figures import save
 from experiments.gantt import gantt
 from experiments.graph_drawing import graph_by_rank
 from experiments.inputs import named_priority
 from experiments.workflow_inputs import parse_clusters, parse_curve
 from simmodels.errors import RequestError
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.command_line import Run
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Run the command line here, in a folder of its own, which has three workflows in ``flows``."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("simmodels.policies.registry.BIDS.users", {})
-    (tmp_path / "flows").mkdir()
+def run(run: Run) -> Run:
+    """Run the command line where there are three workflows in ``flows``."""
+    Path("flows").mkdir()
     for number, job in enumerate(wl.market_workload(3, seed=4)):
-        wl.write_wfformat(job, tmp_path / "flows" / f"job{number}.json")
-
-    def answer(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["schedlab", *map(str, words)])
-        status = main()
-        return status, *capsys.readouterr()
-
-    return answer
+        wl.write_wfformat(job, f"flows/job{number}.json")
+    return run
 
 
 PLATFORM = ("--workflows", "flows", "--clusters", "2x128:Kind1,1x256:Kind2")
@@ -102,15 +90,9 @@ WRONG = {
     "--workflows none": "the folder cannot be read",
     "--workflows flows": "needs",  # more cores than the default cluster has, or a kind
     "--workflows flows --clusters 2y8": "clusters must be HOW-MANYxCORES:KIND, such as 3x1000:Kind1 (got '2y8')",
-    "--workflows flows --clusters 0x8": "clusters must be HOW-MANYxCORES:KIND, such as 3x1000:Kind1 (got '0x8')",
     "--workflows flows --bid PVQ": "unknown bid 'PVQ'; did you mean PV",
     "--workflows flows --bid none.py": "no bid can be read from none.py",
-    "--workflows flows --network far": "unknown network 'far'",
-    "--workflows flows --end never": "unknown end 'never'",
-    "--workflows flows --backfilling conservative": "unknown backfilling 'conservative'",
     "--workflows flows --budgets --bid SRTF": "budgets with bid 'SRTF'",
-    "--workflows flows --engine fast": "unknown engine 'fast'",
-    "--workflows flows --seed -1": "seed must be an integer >= 0 (got -1)",
     "--workflows flows --ccr -1": "ccr",
     "--workflows flows --curve 8:3": "curve must be two SLRs, the second not less than the first, such as 3:8",
     "--workflows flows --curve 3": "curve must be two SLRs, the second not less than the first, such as 3:8 (got '3')",
@@ -119,8 +101,6 @@ WRONG = {
     "--workflows flows --clusters 128:Kind1,128:Kind2 --load 0": "load must be a finite number > 0 (got 0.0)",
     "--workflows flows --tick 0": "--tick must be a finite number of seconds > 0 (got 0.0)",
     "--workflows flows --jobs-out j.swf": "the table's name must be one that ends in .csv, .parquet (got 'j.swf')",
-    "--workflows flows --gantt g.gif": "the figure's name must be one that ends in .svg, .png, .pdf (got 'g.gif')",
-    "--workflows flows --gantt g.png --draw-from 2d --draw-to 1d": "the window from 172800 s to 86400 s is empty",
     "--workflows flows --clusters 128:Kind1,128:Kind2 --graph g.png --graph-job 7": (
         "--graph-job must be a workflow from 0 to 2 (got 7)"
     ),

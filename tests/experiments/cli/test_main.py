@@ -4,10 +4,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -17,47 +16,15 @@ import simmodels as sm
 import workloads as wl
 from experiments import choices
 from experiments.campaigns.finding import listed
-from experiments.cli.main import main
 from experiments.policy import FIVE, HEURISTICS, QUEUES, ROUTERS
 from simmodels.engine import Engine
 from simmodels.ground.cards import number
 from simmodels.model import RouterName
 from simmodels.policies.placement_options import Heuristic
 from simmodels.policies.queue_options import Backfilling, Decide, Overrun
+from tests.command_line import Run
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-class Answer(NamedTuple):
-    """What a command line came to."""
-
-    status: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Answer]
-
-
-@pytest.fixture(autouse=True)
-def registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget the orders and bids of a test's own files after it."""
-    for name in ("ORDERS", "BIDS"):
-        monkeypatch.setattr(f"simmodels.policies.registry.{name}.users", {})
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Run the command line here, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)
-
-    def answer(*words: object) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["schedlab", *map(str, words)])
-        status = main()
-        return Answer(status, *capsys.readouterr())
-
-    return answer
 
 
 @pytest.fixture
@@ -142,7 +109,6 @@ def begun(*args, **kwargs):
 
 
 setattr(module, name, begun)
-from experiments.cli.main import main
 
 sys.exit(main())
 """
@@ -442,144 +408,6 @@ def test_a_job_wider_than_the_machine_is_refused_unless_it_may_be_dropped(run: R
 
 
 # -- what is wrong ----------------------------------------------------------------------------------
-
-WRONG = {
-    "simulate": "there is nothing to simulate; give --workload FILE or --workflows FOLDER",
-    "simulate -w log.swf --what": "unknown option '--what'; did you mean --walk or --gantt?",
-    "simulate -w log.swf --cores many": "--cores must be an integer (got 'many')",
-    "simulat": "unknown command 'simulat'; did you mean simulate? see schedlab --help",
-    "simulate -w none.swf": "none.swf: cannot be read: no such file or directory",
-    "simulate -w .": "bad.json: the file must be a JSON object with an object workflow (got ",
-    "simulate -w bad.swf": "bad.swf, line 3: field 4 (runtime_s) must be a number (got 'x')",
-    "simulate -w unsized.swf": "unsized.swf does not say how many cores the machine has; add --cores N",
-    "simulate -w unsized.swf --cores 2": (
-        "job 1: runtime_s must be a number of seconds >= 0 (got -2.0); --clean runnable leaves"
-    ),
-    "simulate -w log.swf --cores 0": "cores must be an integer from 1 to 2**53 (got 0)",
-    "simulate -w log.swf --cores 99999999999999999999": "cores must be an integer from 1 to 2**53 (got 999",
-    "simulate -w log.swf --order SAFF": "unknown order 'SAFF'; did you mean SAF? known: FCFS",
-    "simulate -w log.swf --backfilling eas": "unknown backfilling 'eas'; did you mean easy?",
-    "simulate -w log.swf --backfill-order SAFF": "unknown order 'SAFF'",
-    "simulate -w log.swf --backfill-order SAF -b none": "a backfill order (SAF) with backfilling 'none'",
-    "simulate -w log.swf --decide never": "unknown decide 'never'",
-    "simulate -w log.swf --overrun jump": "unknown overrun 'jump'",
-    "simulate -w log.swf --engine simpi": "unknown engine 'simpi'; did you mean simpy?",
-    "simulate -w log.swf --threshold 4x": "--threshold must be a number of seconds, or one with a unit",
-    "simulate -w log.swf --queue-depth 0": "queue_depth must be an integer from 1 to 2**53, or None (got 0)",
-    "simulate -w log.swf --queue-depth 99999999999999999999": "queue_depth must be an integer from 1 to 2**53",
-    "simulate -w log.swf --warm-jobs -1": "warm_jobs must be an integer from 0 to 2**53 (got -1)",
-    "simulate -w log.swf --warm-jobs 150": "warm_jobs must be less than the 150 jobs of 'log' (got 150)",
-    "simulate -w log.swf --seed -1": "seed must be an integer >= 0 (got -1)",
-    "simulate -w log.swf --tau 0": "tau_s must be a finite number of seconds > 0 (got 0.0)",
-    "simulate -w log.swf --tau nan": "tau_s must be a finite number of seconds > 0 (got nan)",
-    "simulate -w log.swf --clean storng": "unknown filter 'storng'; did you mean strong?",
-    "simulate -w log.swf --jobs-out jobs.txt": "the jobs file's name must be one that ends in .csv",
-    "simulate -w log.swf --jobs-out none/jobs.csv": "cannot write none/jobs.csv: none is not a folder",
-    "simulate -w log.swf --jobs-out folder": "cannot write folder: it is a folder",
-    "simulate -w log.swf --jobs-out ./log.swf": "cannot write log.swf: it is one of the files that are read",
-    "simulate -w log.swf --gantt a.png --figure ./a.png": "cannot write a.png: it is asked for twice",
-    "simulate -w log.swf --gantt a.gif": "the figure's name must be one that ends in .svg, .png, .pdf (got 'a.gif')",
-    "simulate -w log.swf --figure a.png --draw-from 2d --draw-to 1d": "the window from 172800 s to 86400 s is empty",
-    "simulate -w log.swf --batsim-out a.swf": "the name of Batsim's table of jobs must be one that ends in .csv",
-    "simulate -w log.swf --order none.py:x": "no order can be read from none.py: no such file",
-    "simulate -w log.swf --order mine.py:mime": "unknown order of mine.py 'mime'; did you mean mine?",
-    "simulate -w log.swf --order mine.py": "mine.py defines 2 orders; it has mine, other; choose one as mine.py:NAME",
-    "simulate -w log.swf --order mine.py:SAF": "order 'SAF' is built in",
-    "simulate -w log.swf --order mine.py:weight": "an order names mass, and job 1 has no such number; it has submit",
-    "simulate -w log.swf --order mine.py:NUMBER": "'NUMBER' of mine.py must be an order (@sm.order) or a plain",
-    "simulate -w log.swf --order broken.py:x": "broken.py, line 1: invalid syntax",
-    "simulate -w log.swf --order raises.py:x": "raises.py, line 2: ZeroDivisionError: division by zero",
-    "simulate -w log.swf --order none.toml": "none.toml: cannot be read: no such file",
-    "simulate -w log.swf --order bad.json": "bad.json: no list theta; a polynomial has both",
-    "simulate -w log.swf --order saf.toml": "the order of saf.toml is named 'saf', as a built-in one; choose another",
-    "simulate -w log.swf --order digits.toml": "digits.toml: no TOML that can be read: a whole number must have",
-    "simulate -w log.swf --order large.json": "large.json: the coefficient of 'p' must be a finite number (got inf)",
-    "simulate -w log.swf --order many.json": (
-        "many.json: the number of terms of a polynomial must be at most 100 (got 4912)"
-    ),
-    "simulate -w log.swf --order pipe.toml": "pipe.toml: cannot be read: it is a pipe; only a regular file is read",
-    "simulate -w log.swf --order pipe.py:x": "no order can be read from pipe.py: it is a pipe; only a regular file",
-    "simulate -w pipe.swf": "pipe.swf: cannot be read: it is a pipe; only a regular file is read",
-    "simulate -w /dev/zero": "/dev/zero: cannot be read: it is a device; only a regular file is read",
-    "simulate -w folder": "folder: the folder has no workflow: no file name ends in .json, .xml, .dax",
-    "compare -w log.swf": "there is nothing to compare; give one of --orders, --heuristics, --bids and --routers",
-    "compare -w log.swf --orders SAF --bids PVR": "2 lists of policies exclude each other; give one of",
-    "compare -w log.swf --orders SAF --order SPF": "--order and --orders exclude each other; omit one of them",
-    "compare -w log.swf --heuristics EASY --backfilling none": "--backfilling and --heuristics exclude each other",
-    "compare -w log.swf --routers Auctoin": "unknown router 'Auctoin'; did you mean Auction?",
-    "compare -w log.swf --routers Auction --rebalance x": "--rebalance must be a number of seconds, or one with a unit",
-    "simulate -w log.swf --distance 3": "distance has no effect on FCFS; use it with a placer (heuristic)",
-    "simulate -w log.swf --ccr 0.3": "ccr has no effect on FCFS; use it with an auction (bid)",
-    "simulate -w log.swf --clusters 2x32 --router RoundRobin --ccr 0.3": "ccr without workflows; leave it out, or add",
-    "simulate -w log.swf --heuristic TargetAsap --aware": "aware has no effect on TargetAsap; use it with a",
-    "simulate -w log.swf --heuristic FirstFit --fill-order 1,b": "--fill-order must be integers separated by",
-    "simulate -w log.swf --heuristic FirstFit": "a placer needs machines, and cluster 'cluster' has none; give",
-    "simulate -w log.swf --clusters 2x32 --order SAF": (
-        "a queue on 2 clusters; give one cluster, or a router before several"
-    ),
-    "simulate -w log.swf --clusters 2x32 --cores 3": "--cores and --clusters exclude each other; omit one of them",
-    "simulate -w log.swf --walk 8:4:1h": "--walk or --series needs machines; add --cores-per-machine N",
-    "simulate -w log.swf --cores-per-machine 8 --bid SRTF --from 1d": "--from and --until do not go with workflows",
-    "simulate -w log.swf --router Auction --no-forward": "--router Auction sets --forward itself; omit one",
-    "simulate -w log.swf --draw-from 1d": "--draw-from and --draw-to have no effect without a figure; add",
-    "simulate -w log.swf --graph-job 1": "--graph-job has no effect without a graph; add --graph FILE",
-    "simulate -w log.swf --gantt g.png --draw-to 1s": "the drawing window lies outside what is simulated",
-    "simulate -w log.swf --rebalance 1h": "rebalance_s has no effect on FCFS; use it with an auction",
-    "simulate -w log.swf --cores-per-machine 8 --checkpoint-cost 60": "no checkpoint would be written; add",
-    "simulate -w log.swf --cores-per-machine 8 --walk 4:4:1h --mode checkpoint --checkpoint-cost 60": "--notice is 0 s",
-    "simulate -w log.swf --clusters 30x32 --router RoundRobin --gantt g.png": (
-        "the number of panels of a Gantt chart must be an integer from 1 to 24 (got 30)"
-    ),
-    "compare -w log.swf --orders SAF --bid SRTF": "order SAF and a bid exclude each other; set forward=True",
-    "compare -w log.swf --orders SAF,mine.py:weight": "an order names mass, and job 1 has no such number",
-    "simulate -w log.swf --cores-per-machine 0": "--cores-per-machine must be an integer from 1 to 2**53 (got 0)",
-    "simulate -w log.swf --cores-per-machine 5": "the cores of cluster 'machines' must be a multiple of",
-    "simulate -w log.swf --load 1": "--load has no effect without --workflows; add --workflows FOLDER",
-    "simulate -w log.swf --graph g.png": "--graph has no effect without workflows; add --workflows FOLDER",
-    "compare -w log.swf --orders , --out o": "there are no orders to compare; give at least one",
-    "compare -w log.swf --orders SPF,SPT --out o": "order 'SPF' is given twice",
-    "compare -w log.swf --orders SPF,SPFF --out o": "unknown order 'SPFF'",
-    "compare -w log.swf --orders SPF --out log.swf": "cannot write to folder log.swf: log.swf is not a folder",
-    "compare -w none.swf --orders SPF --out o": "none.swf: cannot be read",
-    "demo --jobs 0 --out o": "jobs must be an integer from 1 to 2**53 (got 0)",
-    "demo --out log.swf": "cannot write to folder log.swf: log.swf is not a folder",
-}
-
-
-@pytest.fixture
-def mistakes(trace: sm.Workload, tmp_path: Path) -> None:
-    """Files with which something is wrong."""
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "bad.swf").write_text("; MaxProcs: 4\n1 0 -1 10 2\n2 0 -1 x 2\n")
-    (tmp_path / "unsized.swf").write_text("1 0 -1 -2 2\n")
-    (tmp_path / "bad.json").write_text('{"terms": ["p"]}')
-    (tmp_path / "saf.toml").write_text('name = "saf"\nterms = ["pq"]\ntheta = [1.0]\n')
-    (tmp_path / "digits.toml").write_text(f'terms = ["p"]\ntheta = [{"1" * 5000}]\n')
-    (tmp_path / "large.json").write_text(f'{{"terms": ["p"], "theta": [{"1" * 400}]}}')
-    many = [[p, q, r] for p in range(17) for q in range(17) for r in range(17)][:4912]
-    (tmp_path / "many.json").write_text(json.dumps({"terms": many, "theta": [1.0] * 4912}))
-    for name in ("pipe.toml", "pipe.py", "pipe.swf"):
-        os.mkfifo(tmp_path / name)
-    (tmp_path / "broken.py").write_text("def x(:\n")
-    (tmp_path / "raises.py").write_text("zero = 0\nprint(1 / zero)\n")
-    (tmp_path / "mine.py").write_text(
-        "import simmodels as sm\n"
-        "NUMBER = 3\n"
-        "@sm.order\ndef mine(cores):\n    return cores\n"
-        "@sm.order\ndef other(cores):\n    return -cores\n"
-        "def weight(mass):\n    return mass\n"
-        "def SAF(cores):\n    return cores\n"
-    )
-
-
-@pytest.mark.parametrize("line", WRONG)
-def test_a_wrong_request_is_reported_in_one_line_and_ends_with_status_2(line: str, run: Run, mistakes: None) -> None:
-    before = sorted(Path().rglob("*"))
-    answer = run(*line.split())
-    assert (answer.status, answer.out) == (2, "")
-    assert answer.err.startswith(f"error: {WRONG[line]}")
-    assert answer.err.count("\n") == 1
-    assert sorted(Path().rglob("*")) == before
 
 
 def test_a_wrong_request_is_also_reported_as_json(run: Run, trace: sm.Workload) -> None:

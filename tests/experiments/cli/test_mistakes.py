@@ -1,19 +1,19 @@
 """Mistakes on the command line: what a user gets wrong, for every command, and the whole sentence of each answer."""
 
 import json
+import os
 import shlex
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli.main import main
 from experiments.studies import STUDIES
 from simmodels.policies import registry
 from simmodels.policies.orders import TWELVE_ORDERS
+from tests.command_line import Run
+from tests.refused import says
 
 BUILT_IN = sm.policies.orders.BUILT_IN
 ORDERS = ", ".join([*BUILT_IN, *(other for name in BUILT_IN for other in registry.ORDERS.aliases(name))])
@@ -107,38 +107,137 @@ MISTAKES = {
     "generate tsafrir -w log.swf --out log.swf": "cannot write log.swf: it is one of the files that are read; choose "
     "another file",
     "demo --out log.swf": "cannot write to folder log.swf: log.swf is not a folder",
+    # and of all kinds, with the begin of the sentence
+    "simulate": "there is nothing to simulate; give --workload FILE or --workflows FOLDER...",
+    "simulate -w log.swf --what": "unknown option '--what'; did you mean --walk or --gantt?...",
+    "simulate -w .": "bad.json: the file must be a JSON object with an object workflow (got ...",
+    "simulate -w bad.swf": "bad.swf, line 3: field 4 (runtime_s) must be a number (got 'x')...",
+    "simulate -w unsized.swf": "unsized.swf does not say how many cores the machine has; add --cores N...",
+    "simulate -w unsized.swf --cores 2": (
+        "job 1: runtime_s must be a number of seconds >= 0 (got -2.0); --clean runnable leaves..."
+    ),
+    "simulate -w log.swf --cores 99999999999999999999": "cores must be an integer from 1 to 2**53 (got 999...",
+    "simulate -w log.swf --backfill-order SAF -b none": "a backfill order (SAF) with backfilling 'none'...",
+    "simulate -w log.swf --warm-jobs 150": "warm_jobs must be less than the 150 jobs of 'log' (got 150)...",
+    "simulate -w log.swf --tau nan": "tau_s must be a finite number of seconds > 0 (got nan)...",
+    "simulate -w log.swf --jobs-out ./log.swf": "cannot write log.swf: it is one of the files that are read...",
+    "simulate -w log.swf --gantt a.png --figure ./a.png": "cannot write a.png: it is asked for twice...",
+    "simulate -w log.swf --gantt a.gif": "the figure's name must be one that ends in .svg, .png, .pdf (got 'a.gif')...",
+    "simulate -w log.swf --figure a.png --draw-from 2d --draw-to 1d": "the window from 172800 s to 86400 s is empty...",
+    "simulate -w log.swf --batsim-out a.swf": "the name of Batsim's table of jobs must be one that ends in .csv...",
+    "simulate -w log.swf --order none.py:x": "no order can be read from none.py: no such file...",
+    "simulate -w log.swf --order mine.py:mime": "unknown order of mine.py 'mime'; did you mean mine?...",
+    "simulate -w log.swf --order mine.py": (
+        "mine.py defines 2 orders; it has mine, other; choose one as mine.py:NAME..."
+    ),
+    "simulate -w log.swf --order mine.py:SAF": "order 'SAF' is built in...",
+    "simulate -w log.swf --order mine.py:weight": "an order names mass, and job 1 has no such number; it has submit...",
+    "simulate -w log.swf --order mine.py:NUMBER": "'NUMBER' of mine.py must be an order (@sm.order) or a plain...",
+    "simulate -w log.swf --order broken.py:x": "broken.py, line 1: invalid syntax...",
+    "simulate -w log.swf --order raises.py:x": "raises.py, line 2: ZeroDivisionError: division by zero...",
+    "simulate -w log.swf --order none.toml": "none.toml: cannot be read: no such file...",
+    "simulate -w log.swf --order bad.json": "bad.json: no list theta; a polynomial has both...",
+    "simulate -w log.swf --order saf.toml": (
+        "the order of saf.toml is named 'saf', as a built-in one; choose another..."
+    ),
+    "simulate -w log.swf --order digits.toml": "digits.toml: no TOML that can be read: a whole number must have...",
+    "simulate -w log.swf --order large.json": "large.json: the coefficient of 'p' must be a finite number (got inf)...",
+    "simulate -w log.swf --order many.json": (
+        "many.json: the number of terms of a polynomial must be at most 100 (got 4912)..."
+    ),
+    "simulate -w log.swf --order pipe.toml": "pipe.toml: cannot be read: it is a pipe; only a regular file is read...",
+    "simulate -w log.swf --order pipe.py:x": "no order can be read from pipe.py: it is a pipe; only a regular file...",
+    "simulate -w pipe.swf": "pipe.swf: cannot be read: it is a pipe; only a regular file is read...",
+    "simulate -w /dev/zero": "/dev/zero: cannot be read: it is a device; only a regular file is read...",
+    "compare -w log.swf": "there is nothing to compare; give one of --orders, --heuristics, --bids and --routers...",
+    "compare -w log.swf --orders SAF --order SPF": "--order and --orders exclude each other; omit one of them...",
+    "compare -w log.swf --heuristics EASY --backfilling none": "--backfilling and --heuristics exclude each other...",
+    "compare -w log.swf --routers Auctoin": "unknown router 'Auctoin'; did you mean Auction?...",
+    "compare -w log.swf --routers Auction --rebalance x": (
+        "--rebalance must be a number of seconds, or one with a unit..."
+    ),
+    "simulate -w log.swf --distance 3": "distance has no effect on FCFS; use it with a placer (heuristic)...",
+    "simulate -w log.swf --ccr 0.3": "ccr has no effect on FCFS; use it with an auction (bid)...",
+    "simulate -w log.swf --clusters 2x32 --router RoundRobin --ccr 0.3": (
+        "ccr without workflows; leave it out, or add..."
+    ),
+    "simulate -w log.swf --heuristic TargetAsap --aware": "aware has no effect on TargetAsap; use it with a...",
+    "simulate -w log.swf --heuristic FirstFit --fill-order 1,b": "--fill-order must be integers separated by...",
+    "simulate -w log.swf --heuristic FirstFit": "a placer needs machines, and cluster 'cluster' has none; give...",
+    "simulate -w log.swf --clusters 2x32 --order SAF": (
+        "a queue on 2 clusters; give one cluster, or a router before several..."
+    ),
+    "simulate -w log.swf --walk 8:4:1h": "--walk or --series needs machines; add --cores-per-machine N...",
+    "simulate -w log.swf --cores-per-machine 8 --bid SRTF --from 1d": "--from and --until do not go with workflows...",
+    "simulate -w log.swf --router Auction --no-forward": "--router Auction sets --forward itself; omit one...",
+    "simulate -w log.swf --draw-from 1d": "--draw-from and --draw-to have no effect without a figure; add...",
+    "simulate -w log.swf --graph-job 1": "--graph-job has no effect without a graph; add --graph FILE...",
+    "simulate -w log.swf --gantt g.png --draw-to 1s": "the drawing window lies outside what is simulated...",
+    "simulate -w log.swf --rebalance 1h": "rebalance_s has no effect on FCFS; use it with an auction...",
+    "simulate -w log.swf --cores-per-machine 8 --checkpoint-cost 60": "no checkpoint would be written; add...",
+    "simulate -w log.swf --cores-per-machine 8 --walk 4:4:1h --mode checkpoint --checkpoint-cost 60": (
+        "--notice is 0 s..."
+    ),
+    "simulate -w log.swf --clusters 30x32 --router RoundRobin --gantt g.png": (
+        "the number of panels of a Gantt chart must be an integer from 1 to 24 (got 30)..."
+    ),
+    "compare -w log.swf --orders SAF --bid SRTF": "order SAF and a bid exclude each other; set forward=True...",
+    "compare -w log.swf --orders SAF,mine.py:weight": "an order names mass, and job 1 has no such number...",
+    "simulate -w log.swf --cores-per-machine 0": "--cores-per-machine must be an integer from 1 to 2**53 (got 0)...",
+    "simulate -w log.swf --cores-per-machine 5": "the cores of cluster 'machines' must be a multiple of...",
+    "simulate -w log.swf --graph g.png": "--graph has no effect without workflows; add --workflows FOLDER...",
+    "compare -w log.swf --orders , --out o": "there are no orders to compare; give at least one...",
+    "compare -w log.swf --orders SPF,SPT --out o": "order 'SPF' is given twice...",
 }
+"""Command lines, and what is said of each; ``...`` stands for any words."""
 
-Asked = Callable[[str], tuple[int, str, str]]
 
-
-@pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Asked:
-    """Return what answers a command line here, in a folder with files: status, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry.ORDERS, "users", {})  # those of other tests are no names here
+def write_files() -> None:
+    """Write the files that the mistakes name into the present folder."""
     wl.write_swf(wl.lublin(jobs=150, cores=32, seed=3, name="log"), "log.swf")
     Path("folder").mkdir()
-    for name, text in {"notes.txt": "hello world\n", "empty.swf": "", "study.py": "x = 1\n"}.items():
+    many = [[p, q, r] for p in range(17) for q in range(17) for r in range(17)][:4912]
+    texts = {
+        "notes.txt": "hello world\n",
+        "empty.swf": "",
+        "study.py": "x = 1\n",
+        "bad.swf": "; MaxProcs: 4\n1 0 -1 10 2\n2 0 -1 x 2\n",
+        "unsized.swf": "1 0 -1 -2 2\n",
+        "bad.json": '{"terms": ["p"]}',
+        "saf.toml": 'name = "saf"\nterms = ["pq"]\ntheta = [1.0]\n',
+        "digits.toml": f'terms = ["p"]\ntheta = [{"1" * 5000}]\n',
+        "large.json": f'{{"terms": ["p"], "theta": [{"1" * 400}]}}',
+        "many.json": json.dumps({"terms": many, "theta": [1.0] * 4912}),
+        "broken.py": "def x(:\n",
+        "raises.py": "zero = 0\nprint(1 / zero)\n",
+        "mine.py": (
+            "import simmodels as sm\n"
+            "NUMBER = 3\n"
+            "@sm.order\ndef mine(cores):\n    return cores\n"
+            "@sm.order\ndef other(cores):\n    return -cores\n"
+            "def weight(mass):\n    return mass\n"
+            "def SAF(cores):\n    return cores\n"
+        ),
+    }
+    for name, text in texts.items():
         Path(name).write_text(text, encoding="utf-8")
-
-    def answer(line: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["schedlab", *shlex.split(line)])
-        return (main(), *capsys.readouterr())
-
-    return answer
+    for name in ("pipe.toml", "pipe.py", "pipe.swf"):
+        os.mkfifo(name)
 
 
 @pytest.mark.parametrize("line", MISTAKES)
-def test_a_mistake_is_answered_by_one_sentence_and_nothing_is_written(line: str, ask: Asked) -> None:
+def test_a_mistake_is_answered_by_one_sentence_and_nothing_is_written(line: str, run: Run) -> None:
+    write_files()
     before = sorted(Path().rglob("*"))
-    assert ask(line) == (2, "", f"error: {MISTAKES[line]}\n")
+    answer = run(*shlex.split(line))
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert says(answer.err, f"error: {MISTAKES[line]}\n")
     assert sorted(Path().rglob("*")) == before
 
 
 @pytest.mark.parametrize("line", ["simulate -w log.swf --cores many", "xyzzy", "run selectio"])
-def test_with_json_a_mistake_is_an_object_on_stdout_too(line: str, ask: Asked) -> None:
-    status, out, err = ask(f"{line} --json")
-    assert status == 2
-    assert err == f"error: {MISTAKES[line]}\n"
-    assert err.startswith(f"error: {json.loads(out)['error']}")
+def test_with_json_a_mistake_is_an_object_on_stdout_too(line: str, run: Run) -> None:
+    write_files()
+    answer = run(*shlex.split(line), "--json")
+    assert (answer.status, answer.err) == (2, f"error: {MISTAKES[line]}\n")
+    assert answer.err.startswith(f"error: {json.loads(answer.out)['error']}")

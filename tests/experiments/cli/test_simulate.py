@@ -1,7 +1,6 @@
 """The command line's simulate and compare: any work, on any clusters, under any policy, as Python runs it."""
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -13,32 +12,24 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli.main import command_named, main
+from experiments.cli.main import command_named
 from experiments.setup import PANELS
 from experiments.viewer.trace import write_trace
 from experiments.viewer.view import view_page
 from simmodels.clusters.checkpoints import Checkpoints
+from tests.command_line import Run
 from tests.experiments.viewer.test_view import parts
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Run the command line here, in a folder of its own, with a log for 32 cores and three workflows."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)
+def run(run: Run) -> Run:
+    """Run the command line where there is a log for 32 cores and three workflows."""
     wl.write_swf(wl.tsafrir_estimates(wl.lublin(jobs=60, cores=32, seed=3, name="log"), seed=3), "log.swf")
     Path("flows").mkdir()
     for number in range(3):
         job = sm.Workflow(number, 0.0, [300.0, 500.0 + number, 200.0], [1, 4, 2], [(0, 1), (0, 2)])
         wl.write_wfformat(job, f"flows/job{number}.json")
-
-    def answer(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["schedlab", *map(str, words)])
-        return main(), *capsys.readouterr()
-
-    return answer
+    return run
 
 
 def log() -> sm.Workload:
