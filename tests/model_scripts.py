@@ -19,6 +19,20 @@ def queues(env: sm.Environment, *sizes: int, **options: Any) -> list[sm.QueueSch
     return [sm.QueueScheduler(env, sm.Cluster(env, f"c{i}", cores=size), **options) for i, size in enumerate(sizes)]
 
 
+def machines_on(
+    machines: int | list[sm.Machines], cores: int | None = None, *, name: str = "c", **more: object
+) -> tuple[sm.Environment, sm.Cluster]:
+    """A model with a cluster of n machines of n cores each; more is of the model (seed, start_s), or of the cluster."""
+    env = sm.Environment(**{key: more.pop(key) for key in ("seed", "start_s") if key in more})
+    return env, sm.Cluster(env, name, machines=machines, cores_per_machine=cores, **more)
+
+
+def queue_on(cores: int, *, name: str = "a", **more: object) -> tuple[sm.Environment, sm.QueueScheduler]:
+    """A model with a queue on a pool of n cores; more is of the model (seed, start_s), or of the queue."""
+    env = sm.Environment(**{key: more.pop(key) for key in ("seed", "start_s") if key in more})
+    return env, sm.QueueScheduler(env, sm.Cluster(env, name, cores=cores), **more)
+
+
 def recorded(env: sm.Environment, *, until: Any = None, whole: bool = False) -> sm.Schedule:  # noqa: ANN401  as `run`
     """Run a model to its end, and return the proved schedule of all of it; `whole` counts up to the last event."""
     recorder = sm.Recorder(env)

@@ -15,21 +15,18 @@ from matplotlib.patches import StepPatch
 
 import simmodels as sm
 from experiments.figures import distributions, gantt, save, utilisation_and_queue
-from simmodels.errors import RequestError
-from simmodels.results.schedule import Schedule
-from simmodels.work.workload import Workload
 
 NAN = math.nan
 
 
 @pytest.fixture
-def drawn() -> Schedule:
+def drawn() -> sm.Schedule:
     """Six jobs of three users on four cores, with all that can happen to a job.
 
     1: 2 cores, 0 to 10, uncounted. 2: 2 cores, interrupted at 6, again from 10 to 22. 3: 0 s at 10. 4: 3 cores, 30 to
     60, where it is killed. 5: 1 core, runs from 40 on. 6: never starts.
     """
-    jobs = Workload(
+    jobs = sm.Workload(
         job_id=[1, 2, 3, 4, 5, 6],
         submit_s=[0.0, 0, 5, 30, 35, 50],
         runtime_s=[10.0, 12, 0, 100, 90, 5],
@@ -41,7 +38,7 @@ def drawn() -> Schedule:
     attempts = pd.DataFrame(
         {"job_id": [2, 2], "attempt": [1, 2], "start_s": [0.0, 10], "end_s": [6.0, 22], "outcome": [2, 0]}
     )
-    schedule = Schedule(
+    schedule = sm.Schedule(
         jobs,
         4,
         np.array([0, 10, 10, 30, 40, NAN]),
@@ -55,14 +52,16 @@ def drawn() -> Schedule:
 
 
 @pytest.fixture
-def many() -> Schedule:
+def many() -> sm.Schedule:
     """2,500 jobs of 0 to 99 s and 1 to 8 cores, one after another on cores of their own kind: each alone."""
     random = np.random.default_rng(5)
     runtime_s = random.integers(0, 100, 2500).astype(float)
     start_s = np.concatenate(([0.0], np.cumsum(runtime_s)[:-1]))
     submit_s = np.maximum(start_s - random.integers(0, 5000, 2500), 0)
-    jobs = Workload(np.arange(2500), submit_s, runtime_s, runtime_s, random.integers(1, 9, 2500), np.arange(2500) % 40)
-    return Schedule(jobs, 8, start_s, start_s + runtime_s).validate()
+    jobs = sm.Workload(
+        np.arange(2500), submit_s, runtime_s, runtime_s, random.integers(1, 9, 2500), np.arange(2500) % 40
+    )
+    return sm.Schedule(jobs, 8, start_s, start_s + runtime_s).validate()
 
 
 def rectangles(axes: Axes) -> dict[str, list[list[float]]]:
@@ -90,7 +89,7 @@ def levels(axes: Axes) -> tuple[list[float], list[float]]:
 # -- Gantt ---------------------------------------------------------------------------------------
 
 
-def test_a_gantt_chart_has_a_rectangle_for_each_run_of_cores(drawn: Schedule) -> None:
+def test_a_gantt_chart_has_a_rectangle_for_each_run_of_cores(drawn: sm.Schedule) -> None:
     axes = gantt(drawn).axes[0]
     assert rectangles(axes) == {
         "": [[0, 0, 10, 2], [10, 0, 22, 2], [40, 3, 60, 4]],  # what runs on ends at the chart's edge
@@ -106,46 +105,46 @@ def test_a_gantt_chart_has_a_rectangle_for_each_run_of_cores(drawn: Schedule) ->
     assert axes.get_ylabel() == "core"
 
 
-def test_the_legend_of_a_gantt_chart_explains_what_occurs_and_no_more(drawn: Schedule) -> None:
+def test_the_legend_of_a_gantt_chart_explains_what_occurs_and_no_more(drawn: sm.Schedule) -> None:
     explained = ["killed at its estimate", "lost its machine, work lost", "ran for 0 s", "outside the metrics"]
     assert legend_of(gantt(drawn)) == explained
     assert legend_of(gantt(drawn, colour="user")) == ["user 8", "user 7", "user unknown", *explained]
     assert legend_of(gantt(drawn, start_s=12, end_s=20)) == []
 
 
-def test_jobs_are_labelled_with_their_numbers(drawn: Schedule, many: Schedule) -> None:
+def test_jobs_are_labelled_with_their_numbers(drawn: sm.Schedule, many: sm.Schedule) -> None:
     assert sorted(text.get_text() for text in gantt(drawn).axes[0].texts) == ["1", "2", "4", "5"]
     assert not gantt(many).axes[0].texts
 
 
-def test_a_window_cuts_the_chart(drawn: Schedule) -> None:
+def test_a_window_cuts_the_chart(drawn: sm.Schedule) -> None:
     axes = gantt(drawn, start_s=5, end_s=12).axes[0]
     assert rectangles(axes) == {"": [[5, 0, 10, 2], [10, 0, 12, 2]], "xxxx": [[5, 2, 6, 4]]}
     assert axes.get_xlim() == (5, 12)
 
 
-def test_an_interrupted_job_that_never_ran_again_came_to_nothing(drawn: Schedule) -> None:
-    jobs = Workload([1], [0.0], [9.0], [9.0], [1])
+def test_an_interrupted_job_that_never_ran_again_came_to_nothing(drawn: sm.Schedule) -> None:
+    jobs = sm.Workload([1], [0.0], [9.0], [9.0], [1])
     attempts = pd.DataFrame({"job_id": [1], "attempt": [1], "start_s": [0.0], "end_s": [4.0], "outcome": [2]})
-    schedule = Schedule(jobs, 1, np.zeros(1), np.array([NAN]), attempts=attempts).validate()
+    schedule = sm.Schedule(jobs, 1, np.zeros(1), np.array([NAN]), attempts=attempts).validate()
     assert rectangles(gantt(schedule, end_s=10).axes[0]) == {"xxxx": [[0, 0, 4, 1]]}
 
 
-def test_waits_are_shown_by_a_colour_bar(drawn: Schedule) -> None:
+def test_waits_are_shown_by_a_colour_bar(drawn: sm.Schedule) -> None:
     axes, bar = gantt(drawn, colour="wait").axes
     assert bar.get_ylabel() == "wait (log scale; 1 min and less alike)"
     assert [label.get_text() for label in bar.get_yticklabels()] == ["1 min", "10 min", "1 h"]
     assert len(rectangles(axes)) == 3
 
 
-def test_long_schedules_are_shown_in_hours_or_days(drawn: Schedule) -> None:
+def test_long_schedules_are_shown_in_hours_or_days(drawn: sm.Schedule) -> None:
     assert gantt(drawn, end_s=5 * 3600.0).axes[0].get_xlabel().endswith("(h)")
     days = gantt(drawn, start_s=0, end_s=5 * 86400.0).axes[0]
     assert days.get_xlabel().endswith("(d)")
     assert days.get_xlim() == (0, 5)
 
 
-def test_the_axis_of_time_has_dates_in_the_logs_time_zone(drawn: Schedule) -> None:
+def test_the_axis_of_time_has_dates_in_the_logs_time_zone(drawn: sm.Schedule) -> None:
     """The log begins at 22:30 UTC, at 23:30 in Paris."""
     log = replace(drawn.workload, start_unix_s=1_296_513_000, header=("; TimeZoneString: Europe/Paris",))
     axes = gantt(replace(drawn, workload=log), start_s=0, end_s=3600.0).axes[0]
@@ -155,34 +154,34 @@ def test_the_axis_of_time_has_dates_in_the_logs_time_zone(drawn: Schedule) -> No
     assert labels["00:10"] == pytest.approx(2400 / 60)
 
 
-def test_many_rectangles_are_drawn_as_pixels_so_that_files_stay_small(many: Schedule, tmp_path: Path) -> None:
+def test_many_rectangles_are_drawn_as_pixels_so_that_files_stay_small(many: sm.Schedule, tmp_path: Path) -> None:
     twice = np.concatenate((many.start_s, many.start_s))
     jobs = many.workload
-    both = Workload(
+    both = sm.Workload(
         np.arange(5000),
         np.concatenate((jobs.submit_s, jobs.submit_s)),
         np.concatenate((jobs.runtime_s, jobs.runtime_s)),
         np.concatenate((jobs.runtime_s, jobs.runtime_s)),
         np.concatenate((jobs.cores, jobs.cores)),
     )
-    figure = gantt(Schedule(both, 16, twice, twice + both.runtime_s).validate())
+    figure = gantt(sm.Schedule(both, 16, twice, twice + both.runtime_s).validate())
     save(figure, tmp_path / "gantt.svg")
     assert (tmp_path / "gantt.svg").stat().st_size < 600_000
     assert legend_of(figure) == [f"not drawn: {(both.runtime_s == 0).sum()} jobs of 0 s"]
 
 
-def test_a_gantt_chart_of_nothing_or_in_an_unknown_colour_is_refused(drawn: Schedule) -> None:
-    empty = Schedule(Workload([], [], [], [], []), 4, np.empty(0), np.empty(0))
-    with pytest.raises(RequestError, match="the schedule has no job to draw; give one with jobs"):
+def test_a_gantt_chart_of_nothing_or_in_an_unknown_colour_is_refused(drawn: sm.Schedule) -> None:
+    empty = sm.Schedule(sm.Workload([], [], [], [], []), 4, np.empty(0), np.empty(0))
+    with pytest.raises(sm.RequestError, match="the schedule has no job to draw; give one with jobs"):
         gantt(empty)
-    with pytest.raises(RequestError, match=r"the window from 20.0 s to 10.0 s is empty; choose start_s < end_s"):
+    with pytest.raises(sm.RequestError, match=r"the window from 20.0 s to 10.0 s is empty; choose start_s < end_s"):
         gantt(drawn, start_s=20.0, end_s=10)
-    with pytest.raises(RequestError, match="unknown colour 'size'"):
+    with pytest.raises(sm.RequestError, match="unknown colour 'size'"):
         gantt(drawn, colour="size")  # type: ignore[arg-type]
 
 
 def test_a_schedule_of_one_instant_can_be_drawn() -> None:
-    schedule = Schedule(Workload([1], [5.0], [0.0], [0.0], [1]), 1, np.array([5.0]), np.array([5.0]))
+    schedule = sm.Schedule(sm.Workload([1], [5.0], [0.0], [0.0], [1]), 1, np.array([5.0]), np.array([5.0]))
     assert gantt(schedule).axes[0].get_xlim() == (5, 6)
     assert utilisation_and_queue(schedule).axes[0].get_xlim() == (5, 6)
     assert distributions({"one": schedule}).axes
@@ -191,7 +190,7 @@ def test_a_schedule_of_one_instant_can_be_drawn() -> None:
 # -- over time -----------------------------------------------------------------------------------
 
 
-def test_the_panels_over_time_show_the_step_functions(drawn: Schedule) -> None:
+def test_the_panels_over_time_show_the_step_functions(drawn: sm.Schedule) -> None:
     upper, lower = utilisation_and_queue(drawn).axes
     assert levels(upper) == ([0, 6, 22, 30, 40, 60], [4, 2, 0, 3, 4])
     # job 3 waits from 5 to 10, job 2 again from 6 to 10, job 5 from 35 to 40, job 6 from 50 on
@@ -200,20 +199,20 @@ def test_the_panels_over_time_show_the_step_functions(drawn: Schedule) -> None:
     assert notes == ["mean 2.767 (69.2 %)", "machine: 4 cores", "mean 0.4"]
 
 
-def test_a_window_of_the_panels_begins_with_what_holds_at_its_begin(drawn: Schedule) -> None:
+def test_a_window_of_the_panels_begins_with_what_holds_at_its_begin(drawn: sm.Schedule) -> None:
     upper, lower = utilisation_and_queue(drawn, start_s=7, end_s=33).axes
     assert levels(upper) == ([7, 22, 30, 33], [2, 0, 3])
     assert levels(lower) == ([7, 10, 33], [2, 0])
 
 
-def test_time_outside_the_window_of_the_metrics_is_shaded(drawn: Schedule) -> None:
+def test_time_outside_the_window_of_the_metrics_is_shaded(drawn: sm.Schedule) -> None:
     later = replace(drawn, counted=np.array([False, False, True, True, True, True]))
     figure = utilisation_and_queue(later)
     assert figure.get_supxlabel() == "shaded: outside the window of the metrics"
     assert utilisation_and_queue(replace(drawn, counted=None)).get_supxlabel() == ""
 
 
-def test_long_step_functions_keep_their_means_and_extremes(many: Schedule) -> None:
+def test_long_step_functions_keep_their_means_and_extremes(many: sm.Schedule) -> None:
     upper, lower = utilisation_and_queue(many).axes
     edges, used = levels(upper)
     assert len(used) == 400
@@ -230,7 +229,7 @@ def test_long_step_functions_keep_their_means_and_extremes(many: Schedule) -> No
 # -- orders side by side -------------------------------------------------------------------------
 
 
-def test_distributions_begin_with_the_share_of_jobs_that_did_not_wait(many: Schedule) -> None:
+def test_distributions_begin_with_the_share_of_jobs_that_did_not_wait(many: sm.Schedule) -> None:
     at_once = replace(many, workload=replace(many.workload, submit_s=many.start_s))
     upper, lower = distributions({"FCFS": many, "never": at_once}).axes
     wait_s = many.start_s - many.workload.submit_s
@@ -247,24 +246,24 @@ def test_distributions_begin_with_the_share_of_jobs_that_did_not_wait(many: Sche
     assert [text.get_text() for text in lower.texts] == [f"{wait_s.mean() / 60:.3g} min", "0 s", "mean"]
 
 
-def test_only_counted_jobs_that_ended_are_in_a_distribution(drawn: Schedule) -> None:
+def test_only_counted_jobs_that_ended_are_in_a_distribution(drawn: sm.Schedule) -> None:
     figure = distributions({"a": drawn, "b": replace(drawn, counted=None)}, what="bounded_slowdown")
     assert [label.get_text() for label in figure.axes[1].get_yticklabels()] == ["a\n3 jobs", "b\n4 jobs"]
     assert figure.axes[0].get_title(loc="left") == "Bounded slowdown (tau = 10 s) by order: drawn"
-    with pytest.raises(RequestError, match="'c' has no counted job that ended"):
+    with pytest.raises(sm.RequestError, match="'c' has no counted job that ended"):
         distributions({"c": replace(drawn, counted=np.arange(6) > 3)})
 
 
-def test_unknown_quantities_and_no_schedules_are_refused(drawn: Schedule) -> None:
-    with pytest.raises(RequestError, match="there is no schedule to draw; give at least one"):
+def test_unknown_quantities_and_no_schedules_are_refused(drawn: sm.Schedule) -> None:
+    with pytest.raises(sm.RequestError, match="there is no schedule to draw; give at least one"):
         distributions({})
-    with pytest.raises(RequestError, match="unknown quantity 'cores'; known: wait_s, response_s, bounded_slowdown"):
+    with pytest.raises(sm.RequestError, match="unknown quantity 'cores'; known: wait_s, response_s, bounded_slowdown"):
         distributions({"a": drawn}, what="cores")  # type: ignore[arg-type]
-    with pytest.raises(RequestError, match=r"tau_s must be a finite number of seconds > 0 \(got 0\)"):
+    with pytest.raises(sm.RequestError, match=r"tau_s must be a finite number of seconds > 0 \(got 0\)"):
         distributions({"a": drawn}, what="bounded_slowdown", tau_s=0)
 
 
-def test_more_orders_than_colours_differ_in_their_dashes(drawn: Schedule) -> None:
+def test_more_orders_than_colours_differ_in_their_dashes(drawn: sm.Schedule) -> None:
     upper = distributions({str(row): drawn for row in range(20)}, what="response_s").axes[0]
     assert len({(line.get_color(), line.get_linestyle()) for line in upper.lines}) == 20
 
@@ -273,7 +272,7 @@ def test_more_orders_than_colours_differ_in_their_dashes(drawn: Schedule) -> Non
 
 
 @pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
-def test_the_same_figure_gives_the_same_bytes(drawn: Schedule, tmp_path: Path, kind: str) -> None:
+def test_the_same_figure_gives_the_same_bytes(drawn: sm.Schedule, tmp_path: Path, kind: str) -> None:
     for name in ("first", "second"):
         save(gantt(drawn, colour="user"), tmp_path / f"{name}.{kind}")
     first = (tmp_path / f"first.{kind}").read_bytes()
@@ -283,17 +282,17 @@ def test_the_same_figure_gives_the_same_bytes(drawn: Schedule, tmp_path: Path, k
     assert {path.name for path in tmp_path.iterdir()} == {f"first.{kind}", f"second.{kind}"}
 
 
-def test_the_settings_of_the_user_do_not_change_a_figure(drawn: Schedule, tmp_path: Path) -> None:
+def test_the_settings_of_the_user_do_not_change_a_figure(drawn: sm.Schedule, tmp_path: Path) -> None:
     save(utilisation_and_queue(drawn), tmp_path / "a.svg")
     with mpl.rc_context({"font.size": 30, "svg.hashsalt": None, "axes.edgecolor": "red", "svg.fonttype": "none"}):
         save(utilisation_and_queue(drawn), tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
-def test_other_endings_and_missing_folders_are_refused(drawn: Schedule, tmp_path: Path) -> None:
+def test_other_endings_and_missing_folders_are_refused(drawn: sm.Schedule, tmp_path: Path) -> None:
     figure = distributions({"a": drawn})
     with pytest.raises(
-        RequestError, match=r"the figure's name must be one that ends in .svg, .png, .pdf \(got '.*chart.gif'\)"
+        sm.RequestError, match=r"the figure's name must be one that ends in .svg, .png, .pdf \(got '.*chart.gif'\)"
     ):
         save(figure, tmp_path / "chart.gif")
     with pytest.raises(FileNotFoundError, match="nowhere is not a folder"):
@@ -306,12 +305,12 @@ def test_figures_need_neither_pyplot_nor_a_screen() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0
 
 
-def test_a_title_says_the_threshold(drawn: Schedule) -> None:
+def test_a_title_says_the_threshold(drawn: sm.Schedule) -> None:
     starving = replace(drawn, about={**drawn.about, "threshold_s": 144000.0})
     assert gantt(starving).axes[0].get_title(loc="left").endswith("SAF, easy backfilling, threshold 40 h")
 
 
-def test_a_title_of_several_clusters_says_what_schedules_there(drawn: Schedule) -> None:
+def test_a_title_of_several_clusters_says_what_schedules_there(drawn: sm.Schedule) -> None:
     found = sm.simulate(drawn.workload, on=[4, 4], router="LeastLoaded", order="SAF", threshold_s=40 * sm.HOUR)
     assert gantt(found).axes[0].get_title(loc="left").endswith("SAF, easy backfilling, threshold 40 h")
     auction = sm.simulate(drawn.workload, on=[4, 4], bid="SRTF", forward=True)

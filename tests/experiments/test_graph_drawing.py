@@ -14,7 +14,6 @@ import simmodels as sm
 import workloads as wl
 from experiments.figures import save
 from experiments.graph_drawing import draw_graph
-from simmodels.errors import RequestError
 
 LAWS: dict[str, Any] = {"runtime_s": (10.0, 99.0), "cores": (1, 8)}
 
@@ -152,6 +151,6 @@ def test_what_cannot_be_drawn_is_refused(job: sm.Workflow) -> None:
         (idle, {}, "no task of the workflow has started; draw it with x='level'"),
         (nx.Graph(), {}, "the graph of a workflow must be a networkx.DiGraph (got a Graph)"),
     ):
-        with pytest.raises(RequestError) as error:
+        with pytest.raises(sm.RequestError) as error:
             draw_graph(drawn, **options)
         assert text in str(error.value)

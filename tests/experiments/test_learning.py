@@ -14,7 +14,6 @@ from experiments.cli.learn import AGAINST
 from experiments.cli.main import app
 from experiments.learning import LearningSettings, parse_form
 from experiments.studies.windows import windows
-from simmodels.errors import RequestError
 
 FEW = LearningSettings(pairs=6, trials=1_024, window_days=1.0, backfilling="none")
 
@@ -142,7 +141,7 @@ def test_what_cannot_be_learned_is_reported_in_one_line(
 
 
 def test_a_lesson_without_two_windows_is_refused(log: sm.Workload) -> None:
-    with pytest.raises(RequestError, match="choose fewer --window-days: one is learned from, one is held out"):
+    with pytest.raises(sm.RequestError, match="choose fewer --window-days: one is learned from, one is held out"):
         LearningSettings(window_days=400.0).parts(log)
 
 

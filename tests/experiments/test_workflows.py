@@ -14,7 +14,6 @@ from experiments.gantt import gantt
 from experiments.graph_drawing import graph_by_rank
 from experiments.inputs import named_priority
 from experiments.workflow_inputs import parse_clusters, parse_curve
-from simmodels.errors import RequestError
 from tests.command_line import Run
 
 
@@ -127,7 +126,7 @@ def test_clusters_and_curves_are_read() -> None:
     )
     assert parse_curve("2.5:6").points == ((2.5, 1.0), (6.0, 0.0))
     for text in ("", "x", "2x", "1x0:a", "1x8:a:b", "99999x1"):
-        with pytest.raises(RequestError, match="HOW-MANYxCORES"):
+        with pytest.raises(sm.RequestError, match="HOW-MANYxCORES"):
             parse_clusters(text)
 
 
@@ -148,9 +147,9 @@ def test_the_gantt_chart_has_a_panel_a_cluster_and_a_rectangle_a_task(tmp_path: 
     save(figure, tmp_path / "a.svg")
     save(gantt(schedule), tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    with pytest.raises(RequestError, match=r"the window from .* is empty; choose start_s < end_s"):
+    with pytest.raises(sm.RequestError, match=r"the window from .* is empty; choose start_s < end_s"):
         gantt(schedule, start_s=5.0, end_s=5.0)
-    with pytest.raises(RequestError, match="the schedule has no job to draw"):
+    with pytest.raises(sm.RequestError, match="the schedule has no job to draw"):
         gantt(sm.simulate_workflows([], clusters=clusters))
 
 

@@ -1,4 +1,4 @@
-"""Schedules drawn by hand, of which several files ask what holds."""
+"""Both engines, and schedules drawn by hand, of which several files ask what holds."""
 
 import math
 from dataclasses import replace
@@ -11,6 +11,12 @@ from simmodels.results.schedule import COMPLETED, UNFINISHED, Schedule
 from tests.model_scripts import rigid
 
 NAN = math.nan
+
+
+@pytest.fixture(scope="session", params=["compiled", "simpy"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each engine: what asks for one is tested on both."""
+    return str(request.param)
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.ground.instants import rounding_s
-from simmodels.results.schedule import Schedule
 from tests.naive_capacity import Naive
 from tests.on_machines import CHOICES, HEURISTICS, ORDERS, assert_same, for_the_slow, runs, workload
 
@@ -51,7 +50,7 @@ def cases(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-def simulated(case: dict[str, Any], engine: Any, capacity: Any = None, **more: Any) -> Schedule:
+def simulated(case: dict[str, Any], engine: Any, capacity: Any = None, **more: Any) -> sm.Schedule:
     options = dict(case["options"])
     if case["heuristic"] != "FirstFit":
         options["reference"] = workload([(0.0, float(w), c) for w, c in case["reference"]])
@@ -109,7 +108,7 @@ def test_the_compiled_clock_is_the_slow_scheduler_with_lengths_of_all_sizes(heur
     assert_is_slow(simulated(case, "compiled"), case)
 
 
-def assert_is_slow(schedule: Schedule, case: dict[str, Any]) -> None:
+def assert_is_slow(schedule: sm.Schedule, case: dict[str, Any]) -> None:
     options = for_the_slow(case["options"])
     order = options.pop("fill_order", None)
     slow = Naive(
@@ -233,7 +232,7 @@ def test_drawn_fill_orders_and_removals_are_those_of_the_seed(case: dict[str, An
 @given(cases())
 @settings(max_examples=20)
 def test_an_observer_changes_nothing(case: dict[str, Any]) -> None:
-    def schedule(*, observed: bool) -> Schedule:
+    def schedule(*, observed: bool) -> sm.Schedule:
         env = sm.Environment(start_s=case["window"][0])
         cluster = sm.Cluster(env, "green", machines=5, cores_per_machine=4)
         sm.TraceCapacity(env, cluster, case["steps"])
@@ -246,7 +245,7 @@ def test_an_observer_changes_nothing(case: dict[str, Any]) -> None:
                 env.on(kind, seen.append)
         env.run(until=env.end_of(case["window"][1]))
         made = recorder.schedule()
-        assert isinstance(made, Schedule)
+        assert isinstance(made, sm.Schedule)
         return made
 
     assert_same(schedule(observed=False), schedule(observed=True))

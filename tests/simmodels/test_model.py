@@ -164,7 +164,6 @@ def test_what_is_no_work_is_refused(work: Any) -> None:  # noqa: ANN401
         sm.simulate(work, on=8)
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_rows_that_are_not_those_of_the_workflows_are_refused_on_both_engines(engine: Any) -> None:  # noqa: ANN401
     work = sm.Workload.of_workflows(FLOWS)
     longer = dataclasses.replace(work, runtime_s=work.runtime_s * 10, estimate_s=work.estimate_s * 10)
@@ -172,7 +171,6 @@ def test_rows_that_are_not_those_of_the_workflows_are_refused_on_both_engines(en
         sm.simulate(longer, on=8, bid="SRTF", engine=engine)
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_a_workflow_that_is_given_twice_is_refused_on_both_engines_and_a_copy_runs(engine: Any) -> None:  # noqa: ANN401
     for work in (lambda: [FLOWS[0], *FLOWS], lambda: sm.Workload.concat([FLOWS[0], LOG, FLOWS])):
         with pytest.raises(sm.RequestError, match="job 11 is 2 times in a workload, as one object; add copies of it"):

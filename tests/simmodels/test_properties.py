@@ -8,14 +8,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import simmodels as sm
 from simmodels.ground.streams import stream
 from simmodels.passes.queue_events import instant
 from simmodels.policies.orders import BUILT_IN, find_order
 from simmodels.results.schedule import KILLED, Schedule
-from simmodels.simulate import simulate
 from simmodels.structures.queue_state import open_queue, reservations
 from simmodels.structures.structure import address_of
-from simmodels.work.workload import Workload
 from tests import naive
 
 SEED = 5
@@ -28,7 +27,7 @@ WITHOUT_SCALE = (
     *("SRF", "LRF", "SAF", "LAF", "WFP3", "RANDOM"),
 )
 
-Machine = tuple[int, Workload]
+Machine = tuple[int, sm.Workload]
 
 
 @st.composite
@@ -47,7 +46,7 @@ def machines(draw: st.DrawFn, *, most: int = 9, estimates: str = "any", least_s:
         jobs.append((draw(st.integers(0, span)), runtime, estimate, draw(width)))
     submit, runtime, estimate, width_of = np.array(jobs, dtype=np.int64).reshape(-1, 4).T
     ids = np.arange(1, len(jobs) + 1)
-    return cores, Workload(ids, submit * unit, runtime * unit, estimate * unit, width_of)
+    return cores, sm.Workload(ids, submit * unit, runtime * unit, estimate * unit, width_of)
 
 
 @st.composite
@@ -78,14 +77,14 @@ def options(
 
 def simulated(machine: Machine, **how: object) -> Schedule:
     cores, jobs = machine
-    return simulate(jobs, cores=cores, seed=SEED, **how)
+    return sm.simulate(jobs, cores=cores, seed=SEED, **how)
 
 
-def by_rank(jobs: Workload) -> np.ndarray:
+def by_rank(jobs: sm.Workload) -> np.ndarray:
     return np.argsort(jobs.submit_s, kind="stable")
 
 
-def changed(jobs: Workload, **columns: np.ndarray) -> Workload:
+def changed(jobs: sm.Workload, **columns: np.ndarray) -> sm.Workload:
     return replace(jobs, **columns)
 
 
@@ -235,7 +234,7 @@ def test_conservative_starts_no_job_later_than_first_promised(
 
 
 def promises(
-    cores: int, jobs: Workload, *, order: str, threshold_s: float | None = None, queue_depth: int | None = None
+    cores: int, jobs: sm.Workload, *, order: str, threshold_s: float | None = None, queue_depth: int | None = None
 ) -> tuple[dict[int, float], dict[int, float]]:
     """The first reservation and the start of each slot, by stepping the queue's state from instant to instant."""
     rank = by_rank(jobs)

@@ -11,24 +11,21 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 import workloads as wl
-from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.options import Options
 from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.simulate import simulate, simulate_on_machines, simulate_workflows
-from simmodels.work.workload import Workload
 from tests import naive
 
 ENGINES = ("compiled", "simpy")
 
-LOG = Workload([1, 2, 3], [0, 1, 2], [10, 10, 5], [10, 10, 5], [1, 2, 1], max_cores=2)
+LOG = sm.Workload([1, 2, 3], [0, 1, 2], [10, 10, 5], [10, 10, 5], [1, 2, 1], max_cores=2)
 
 
-def random_log(jobs: int, seed: int = 0) -> Workload:
+def random_log(jobs: int, seed: int = 0) -> sm.Workload:
     rng = np.random.default_rng(seed)
     runtime_s = rng.integers(0, 500, jobs)
-    return Workload(
+    return sm.Workload(
         np.arange(jobs),
         rng.integers(0, 75 * jobs, jobs),
         runtime_s,
@@ -61,7 +58,7 @@ def test_by_default_it_is_easy_fcfs_by_the_compiled_clock() -> None:
 
 
 def test_all_but_the_workload_is_said_by_name() -> None:
-    kinds = [parameter.kind for parameter in inspect.signature(simulate).parameters.values()]
+    kinds = [parameter.kind for parameter in inspect.signature(sm.simulate).parameters.values()]
     assert kinds[0] is inspect.Parameter.POSITIONAL_OR_KEYWORD
     assert set(kinds[1:]) == {inspect.Parameter.KEYWORD_ONLY}
 
@@ -69,9 +66,9 @@ def test_all_but_the_workload_is_said_by_name() -> None:
 @pytest.mark.parametrize(
     ("taker", "kind"),
     [
-        (simulate, QueueOptions),
-        (simulate_on_machines, PlacementOptions),
-        (simulate_workflows, AuctionOptions),
+        (sm.simulate, QueueOptions),
+        (sm.simulate_on_machines, PlacementOptions),
+        (sm.simulate_workflows, AuctionOptions),
         (sm.QueueScheduler, QueueOptions),
         (sm.Auctioneer, AuctionOptions),
     ],
@@ -125,14 +122,13 @@ def test_help_of_a_scheduler_of_ones_own_shows_what_that_takes() -> None:
 
 
 def test_the_size_of_the_machine_is_that_of_the_log_unless_said() -> None:
-    assert simulate(LOG).cores == 2
-    assert simulate(LOG, cores=4).start_s.tolist() == [0, 1, 2]
+    assert sm.simulate(LOG).cores == 2
+    assert sm.simulate(LOG, cores=4).start_s.tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_log_may_begin_before_zero_and_far_after_it(engine: str) -> None:
     for shift_s in (-1000.0, 0.0, 1e9):
-        assert simulate(LOG.shift(shift_s), engine=engine).start_s.tolist() == [shift_s, shift_s + 10, shift_s + 2]
+        assert sm.simulate(LOG.shift(shift_s), engine=engine).start_s.tolist() == [shift_s, shift_s + 10, shift_s + 2]
 
 
 # -- what it refuses -------------------------------------------------------------------------------------
@@ -140,32 +136,31 @@ def test_a_log_may_begin_before_zero_and_far_after_it(engine: str) -> None:
 
 @pytest.mark.parametrize("cores", [0, -4, 2.5, 2**60])
 def test_a_machine_has_a_number_of_cores_that_can_be_counted(cores: float) -> None:
-    with pytest.raises(RequestError, match=f"cores must be an integer from 1 to .* .got {cores}"):
-        simulate(LOG, cores=cores)
+    with pytest.raises(sm.RequestError, match=f"cores must be an integer from 1 to .* .got {cores}"):
+        sm.simulate(LOG, cores=cores)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"seed": -1}, RequestError, r"seed must be an integer >= 0 \(got -1\)"),
-        ({"order": "nosuch"}, UnknownNameError, "unknown order 'nosuch'"),
-        ({"backfilling": "some"}, UnknownNameError, "unknown backfilling 'some'"),
-        ({"threshold_s": -1.0}, RequestError, r"threshold_s must be a number of seconds >= 0, or None \(got -1.0\)"),
-        ({"queue_depth": 0}, RequestError, r"queue_depth must be an integer from 1 to 2\*\*53, or None \(got 0\)"),
-        ({"max_starts": 0}, RequestError, r"max_starts must be an integer from 1 to 2\*\*53, or None \(got 0\)"),
-        ({"warm_jobs": -1}, RequestError, r"warm_jobs must be an integer from 0 to 2\*\*53 \(got -1\)"),
-        ({"decide": "never"}, UnknownNameError, "unknown decide 'never'"),
-        ({"overrun": "no"}, UnknownNameError, "unknown overrun 'no'"),
-        ({"backfilling": "none", "backfill_order": "SPF"}, RequestError, "SPF.* with backfilling 'none'"),
-        ({"cores": 1}, ImpossibleJobError, "job 2: needs 2 cores, and the machine has 1"),
+        ({"seed": -1}, sm.RequestError, r"seed must be an integer >= 0 \(got -1\)"),
+        ({"order": "nosuch"}, sm.UnknownNameError, "unknown order 'nosuch'"),
+        ({"backfilling": "some"}, sm.UnknownNameError, "unknown backfilling 'some'"),
+        ({"threshold_s": -1.0}, sm.RequestError, r"threshold_s must be a number of seconds >= 0, or None \(got -1.0\)"),
+        ({"queue_depth": 0}, sm.RequestError, r"queue_depth must be an integer from 1 to 2\*\*53, or None \(got 0\)"),
+        ({"max_starts": 0}, sm.RequestError, r"max_starts must be an integer from 1 to 2\*\*53, or None \(got 0\)"),
+        ({"warm_jobs": -1}, sm.RequestError, r"warm_jobs must be an integer from 0 to 2\*\*53 \(got -1\)"),
+        ({"decide": "never"}, sm.UnknownNameError, "unknown decide 'never'"),
+        ({"overrun": "no"}, sm.UnknownNameError, "unknown overrun 'no'"),
+        ({"backfilling": "none", "backfill_order": "SPF"}, sm.RequestError, "SPF.* with backfilling 'none'"),
+        ({"cores": 1}, sm.ImpossibleJobError, "job 2: needs 2 cores, and the machine has 1"),
     ],
 )
 def test_what_is_not_allowed_is_refused_by_both_engines(
     engine: str, options: dict[str, object], error: type[Exception], text: str
 ) -> None:
     with pytest.raises(error, match=text):
-        simulate(LOG, engine=engine, **options)
+        sm.simulate(LOG, engine=engine, **options)
 
 
 # -- long logs -------------------------------------------------------------------------------------------
@@ -176,7 +171,7 @@ def test_what_is_not_allowed_is_refused_by_both_engines(
 def test_the_engines_agree_on_a_log_that_outgrows_every_first_room(backfilling: str, decide: str) -> None:
     log = random_log(9000, seed=3)
     how = {"order": "WFP3", "backfilling": backfilling, "decide": decide, "threshold_s": 2e5}
-    compiled, simpy = (simulate(log, engine=engine, **how).validate() for engine in ENGINES)
+    compiled, simpy = (sm.simulate(log, engine=engine, **how).validate() for engine in ENGINES)
     assert compiled.start_s.tobytes() == simpy.start_s.tobytes()
     assert compiled.end_s.tobytes() == simpy.end_s.tobytes()
 
@@ -200,8 +195,8 @@ def test_hundreds_of_running_and_waiting_jobs_start_as_the_naive_simulator_says(
     runtime_s = rng.integers(1, 300, 400)
     estimate_s = (runtime_s * rng.choice([0.5, 1.0, 2.0], 400)).astype(int)
     width = rng.choice([1, 1, 1, 2, 3, 40], 400)
-    log = Workload(np.arange(400), np.sort(rng.integers(0, 400, 400)), runtime_s, estimate_s, width)
-    schedule = simulate(log, cores=120, **how)
+    log = sm.Workload(np.arange(400), np.sort(rng.integers(0, 400, 400)), runtime_s, estimate_s, width)
+    schedule = sm.simulate(log, cores=120, **how)
     assert schedule.start_s.tolist() == naive.simulate(log, cores=120, **how)[0]
     assert schedule.queue_length()["queue_length"].max() > 128  # more than two blocks of the waiting
     assert schedule.cores_used()["cores_used"].max() > 100
@@ -211,10 +206,10 @@ def test_a_hundred_reservations_are_as_the_naive_simulator_says() -> None:
     rng = np.random.default_rng(0)
     runtime_s = rng.integers(1, 200, 160)
     estimate_s = runtime_s + rng.integers(0, 60, 160) * rng.choice([0, 0, 0, 1], 160)
-    log = Workload(
+    log = sm.Workload(
         np.arange(160), np.sort(rng.integers(0, 60, 160)), runtime_s, estimate_s, rng.choice([1, 1, 2, 20], 160)
     )
-    schedule = simulate(log, cores=60, order="SPF", backfilling="conservative")
+    schedule = sm.simulate(log, cores=60, order="SPF", backfilling="conservative")
     assert schedule.start_s.tolist() == naive.simulate(log, cores=60, order="SPF", backfilling="conservative")[0]
     assert schedule.queue_length()["queue_length"].max() > 64
 
@@ -222,19 +217,17 @@ def test_a_hundred_reservations_are_as_the_naive_simulator_says() -> None:
 # -- known to be wrong ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_warm_jobs_outside_the_window_enter_it_when_one_starts(engine: str) -> None:
-    log = Workload([1, 2], [0, 0], [5, 5], [5, 5], [1, 1])
-    schedule = simulate(log, cores=2, warm_jobs=2, queue_depth=1, engine=engine)
+    log = sm.Workload([1, 2], [0, 0], [5, 5], [5, 5], [1, 1])
+    schedule = sm.simulate(log, cores=2, warm_jobs=2, queue_depth=1, engine=engine)
     assert schedule.start_s.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
 def test_at_most_this_many_jobs_start_in_one_decision(backfilling: str, engine: str) -> None:
     """Five jobs at once: two start, and each of two ends, at 3 s and 4 s, lets two more start."""
-    jobs = Workload([1, 2, 3, 4, 5], np.zeros(5), [3.0, 4, 9, 9, 9], [3.0, 4, 9, 9, 9], np.ones(5, int))
-    schedule = simulate(jobs, cores=5, backfilling=backfilling, max_starts=2, engine=engine)
+    jobs = sm.Workload([1, 2, 3, 4, 5], np.zeros(5), [3.0, 4, 9, 9, 9], [3.0, 4, 9, 9, 9], np.ones(5, int))
+    schedule = sm.simulate(jobs, cores=5, backfilling=backfilling, max_starts=2, engine=engine)
     assert schedule.validate().start_s.tolist() == [0, 0, 3, 3, 4]
 
 
@@ -245,22 +238,20 @@ def test_at_most_this_many_jobs_start_in_one_decision(backfilling: str, engine: 
 @example([(0, 5, 1), (0, 5, 1)], 1)
 def test_warm_jobs_with_a_depth_are_as_the_naive_simulator_says(rows: list[tuple[int, int, int]], depth: int) -> None:
     submit_s, runtime_s, cores = np.array(rows).T
-    log = Workload(np.arange(len(rows)), submit_s, runtime_s, runtime_s, cores)
+    log = sm.Workload(np.arange(len(rows)), submit_s, runtime_s, runtime_s, cores)
     how = {"order": "SPF", "backfilling": "greedy", "queue_depth": depth, "warm_jobs": 3}
-    start_s = simulate(log, cores=3, **how).start_s.tolist()
+    start_s = sm.simulate(log, cores=3, **how).start_s.tolist()
     assert not any(map(math.isnan, start_s))
     assert start_s == naive.simulate(log, cores=3, **how)[0]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_conservative_keeps_its_promise_to_a_job_of_estimate_zero(engine: str) -> None:
     # job 2 is promised 2 at 1; job 3 comes at 2, stands before it in the order, and starts in its place
-    log = Workload([1, 2, 3], [0, 1, 2], [2, 0, 5], [2, 0, 5], [1, 1, 1])
-    schedule = simulate(log, cores=1, order="LPF", backfilling="conservative", engine=engine)
+    log = sm.Workload([1, 2, 3], [0, 1, 2], [2, 0, 5], [2, 0, 5], [1, 1, 1])
+    schedule = sm.simulate(log, cores=1, order="LPF", backfilling="conservative", engine=engine)
     assert schedule.start_s.tolist() == [0, 2, 2]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     "options",
     [
@@ -272,6 +263,6 @@ def test_conservative_keeps_its_promise_to_a_job_of_estimate_zero(engine: str) -
 )
 def test_a_promise_that_cannot_be_kept_is_an_instant_of_decision(options: dict[str, Any], engine: str) -> None:
     """At 20 s the first job runs on, and the second, of 8 cores, cannot start: the third is smaller, and does."""
-    log = Workload([1, 2, 3, 4], [0, 5, 6, 26], [34, 100, 10, 20], [20, 100, 100, 20], [2, 8, 6, 6])
-    schedule = simulate(log, order="SAF", backfilling="conservative", engine=engine, **options)
+    log = sm.Workload([1, 2, 3, 4], [0, 5, 6, 26], [34, 100, 10, 20], [20, 100, 100, 20], [2, 8, 6, 6])
+    schedule = sm.simulate(log, order="SAF", backfilling="conservative", engine=engine, **options)
     assert schedule.validate().start_s.tolist() == [0, 50, 20, 30]

@@ -11,7 +11,6 @@ import simmodels as sm
 from tests.on_machines import assert_same, runs, workload
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_jobs_that_are_not_in_the_window_do_not_wait_in_it(engine: Any) -> None:
     """One job ended before it, one comes after it; of the two in it, one waits from 10 s to 15 s."""
     jobs = sm.Workload([1, 2, 3, 4], [0.0, 10, 10, 90], [5.0] * 4, [5.0] * 4, [1] * 4)
@@ -20,7 +19,6 @@ def test_jobs_that_are_not_in_the_window_do_not_wait_in_it(engine: Any) -> None:
     assert (metrics["mean_queue_length"], metrics["max_queue_length"]) == (5 / 10, 1)  # until the last job ends
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_the_best_fit_is_the_machine_with_the_fewest_free_cores(engine: Any) -> None:
     """Two cores are taken of machine 0 and three of machine 1: a job of one core fits both, and machine 1 best."""
     jobs = sm.Workload([1, 2, 3], [0.0, 0.0, 1.0], [9.0] * 3, [9.0] * 3, [2, 3, 1])
@@ -29,7 +27,6 @@ def test_the_best_fit_is_the_machine_with_the_fewest_free_cores(engine: Any) -> 
         assert found.attempts.sort_values("job_id")["machine"].tolist() == [0, 1, machine]
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_a_job_that_loses_its_machine_runs_again_from_its_start(engine: str) -> None:
     # machine 1 goes at 4 with job 2 on it, which goes on waiting before job 3
     jobs = workload([(0, 10, 2), (1, 5, 2), (2, 3, 2)])
@@ -43,7 +40,6 @@ def test_a_job_that_loses_its_machine_runs_again_from_its_start(engine: str) -> 
     assert metrics["aborted"] == pytest.approx(2 * 3 / offered)
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [
@@ -77,7 +73,6 @@ def test_what_notice_is_good_for(mode: Any, engine: str, expected: list[tuple[fl
     schedule.validate()
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize("back_s", [10, 9, 11])
 def test_a_machine_that_drains_stays_on_if_it_is_called_back_as_its_last_job_ends(back_s: float, engine: str) -> None:
     # the machine drains from 5 on, until its job ends at 10; changes take effect before it would be switched off
@@ -91,7 +86,6 @@ def test_a_machine_that_drains_stays_on_if_it_is_called_back_as_its_last_job_end
     assert schedule.off_spans[["start_s", "end_s"]].to_numpy().tolist() == ([[10, 11]] if back_s > 10 else [])
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize(("dispatch", "start_s"), [("event", [9, 0, 10]), ("instant", [11, 0, 9])])
 def test_whether_jobs_of_an_instant_compete_for_what_becomes_free_then(
     dispatch: str, start_s: list[float], engine: str
@@ -108,7 +102,6 @@ def test_whether_jobs_of_an_instant_compete_for_what_becomes_free_then(
     assert schedule.start_s.tolist() == start_s
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_a_job_that_ran_before_the_window_restarts_whole(engine: str) -> None:
     jobs = workload([(0, 30, 1)])
     schedule = sm.simulate_on_machines(
@@ -120,7 +113,6 @@ def test_a_job_that_ran_before_the_window_restarts_whole(engine: str) -> None:
     assert partial["goodput"] == pytest.approx(20 / 85)
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_notice_of_a_change_after_the_window_counts_in_it(engine: str) -> None:
     # from 17 on machine 1 takes no new job; that it goes at 25 is beyond the window
     changes = [sm.CapacityChange(0, 2), sm.CapacityChange(25, 1, notice_s=8), sm.CapacityChange(30, 0)]
@@ -130,7 +122,6 @@ def test_notice_of_a_change_after_the_window_counts_in_it(engine: str) -> None:
     assert [run[:3] for run in runs(schedule)] == [(1, 0, 0), (2, 1, 0), (3, 0, 18)]
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_an_open_window_goes_from_the_first_submit_to_the_last_end(engine: Any) -> None:
     jobs = workload([(1000, 10, 1), (1005, 20, 1)])
     schedule = sm.simulate_on_machines(jobs, [(0, 1), (5000, 2)], cores_per_machine=2, engine=engine)
@@ -142,7 +133,6 @@ def test_an_open_window_goes_from_the_first_submit_to_the_last_end(engine: Any) 
     assert off.end_s[0] == 1010
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_notices_that_overlap_leave_on_what_the_table_says(engine: Any) -> None:
     changes = [sm.CapacityChange(0, 3), sm.CapacityChange(100, 2), sm.CapacityChange(150, 1, notice_s=90)]
     jobs = workload([(0, 300, 1), (0, 300, 1), (0, 300, 1), (70, 40, 1), (120, 10, 1)])
@@ -153,7 +143,6 @@ def test_notices_that_overlap_leave_on_what_the_table_says(engine: Any) -> None:
     assert rows[3:] == [[2, 0, 300]], "from 60 s on, machines 1 and 2 take no job"
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize(("notice", "kept"), [(150, 240), (60, 240), (59, 0)])
 def test_a_checkpoint_takes_a_notice_that_is_long_enough(engine: Any, notice: float, kept: float) -> None:
     changes = [sm.CapacityChange(0, 2), sm.CapacityChange(300, 1, notice_s=notice, mode="checkpoint")]
@@ -169,7 +158,6 @@ def test_a_checkpoint_takes_a_notice_that_is_long_enough(engine: Any, notice: fl
     assert (first["end_s"], first["work_s"]) == (300, kept)
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_notice_that_was_given_before_the_window_counts_in_full(engine: Any) -> None:
     changes = [sm.CapacityChange(0, 2), sm.CapacityChange(240, 1, notice_s=100, mode="checkpoint")]
     schedule = sm.simulate_on_machines(
@@ -186,7 +174,6 @@ def test_notice_that_was_given_before_the_window_counts_in_full(engine: Any) -> 
     assert rows[2] == [2, 0, 600, 600 + 500 - (240 - 60 - 101), 500 - (240 - 60 - 101)]
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_how_many_machines_are_used_at_first(engine: Any) -> None:
     """With nothing that ran before, the first job finds M- machines used, or the middle between these and all."""
     reference = workload([(0, 10, 1), (0, 100, 1)])
@@ -206,7 +193,6 @@ def test_how_many_machines_are_used_at_first(engine: Any) -> None:
         assert schedule.runs["machine"].tolist() == [machine]
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize("heuristic", ["TargetStretch", "TargetAsap", "PackedTargetAsap"])
 @pytest.mark.parametrize(
     ("notice", "begin", "used"),
@@ -238,7 +224,6 @@ def test_notice_that_has_been_given_at_the_begin_comes_after_the_first_machines_
     assert schedule.metrics()["mean_machines_used"] == pytest.approx(used)
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize("cores", [10**9, 2**53])
 def test_a_machine_may_be_as_wide_as_can_be_counted(engine: Any, cores: int) -> None:
     jobs = workload([(0, 5, cores), (0, 5, cores // 2), (1, 5, cores // 2), (1, 5, 1)])

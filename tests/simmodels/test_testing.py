@@ -20,7 +20,6 @@ def reported(case: Case) -> tuple[float, ...]:
     return case.start_s
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_both_engines_conform(engine: str) -> None:
     assert_conforms(lambda case: starts(case, engine=engine))
 

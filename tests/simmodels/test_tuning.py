@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 import simmodels as sm
 import workloads as wl
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.policies.selection import Strategy
 from simmodels.tuning import Feedback, Tuned, replay_tuned
-from tests.model_scripts import scheduled
+from tests.model_scripts import machines_on, scheduled
 
 STRATEGIES = [
     sm.RandomOrder(),
@@ -30,7 +29,7 @@ PERIOD_S = 100.0
 
 
 def by_processes(
-    workload: sm.Workload, strategy: Strategy, *, cores: int, period_s: float, from_s: float = 0.0, **options: object
+    workload: sm.Workload, strategy: sm.Strategy, *, cores: int, period_s: float, from_s: float = 0.0, **options: object
 ) -> tuple[sm.Schedule, sm.Tuner]:
     env = sm.Environment(seed=5, start_s=float(workload.submit_s.min(initial=0.0)))
     cluster = sm.Cluster(env, "one", cores=cores)
@@ -40,7 +39,7 @@ def by_processes(
 
 
 def compiled(
-    workload: sm.Workload, strategy: Strategy, *, cores: int, period_s: float, from_s: float = 0.0, **options: object
+    workload: sm.Workload, strategy: sm.Strategy, *, cores: int, period_s: float, from_s: float = 0.0, **options: object
 ) -> Tuned:
     chosen = QueueOptions.checked(**options)  # type: ignore[arg-type]
     return replay_tuned(workload, strategy, cores=cores, options=chosen, period_s=period_s, from_s=from_s, seed=5)
@@ -72,7 +71,7 @@ def workload_of(rows: list[tuple[int, int, int, int]]) -> sm.Workload:
     ),
 )
 def test_both_engines_choose_the_same_orders_and_give_the_same_schedule(
-    rows: list[tuple[int, int, int, int]], strategy: Strategy, options: dict[str, Any]
+    rows: list[tuple[int, int, int, int]], strategy: sm.Strategy, options: dict[str, Any]
 ) -> None:
     workload = workload_of(rows)
     one, tuner = by_processes(workload, strategy, cores=4, **options)
@@ -157,8 +156,7 @@ def test_the_order_changes_at_the_beginning_of_a_period_and_not_before() -> None
     ],
 )
 def test_simulations_have_the_cores_that_were_on(steps: list[tuple[float, int]], waits_s: float) -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=4, cores_per_machine=1)
+    env, cluster = machines_on(4, 1)
     sm.TraceCapacity(env, cluster, steps)
     queue = sm.QueueScheduler(env, cluster)
     tuner = sm.Tuner(env, queue, sm.FullFeedback(orders=["FCFS", "LCFS"]), period_s=PERIOD_S)
@@ -185,8 +183,7 @@ def test_what_ends_with_the_last_period_is_still_reported_to_it() -> None:
 
 
 def test_a_tuner_ends_though_jobs_wait_without_end() -> None:
-    env = sm.Environment(seed=1)
-    cluster = sm.Cluster(env, "one", machines=2, cores_per_machine=2)
+    env, cluster = machines_on(2, 2, seed=1)
     scheduler = sm.QueueScheduler(env, cluster)
     sm.Source(env, workload_of([(0, 50, 50, 1), (10, 50, 50, 4)]), into=scheduler)
     sm.Tuner(env, scheduler, sm.UCB1(), period_s=PERIOD_S)
@@ -215,7 +212,7 @@ def test_what_cannot_be_is_refused_and_not_waited_for(given: dict[str, Any], tex
 @pytest.mark.full
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: type(strategy).__name__)
 @pytest.mark.parametrize("period_s", [sm.DAY, sm.WEEK])
-def test_both_engines_agree_on_a_whole_log(shared: Path, strategy: Strategy, period_s: float) -> None:
+def test_both_engines_agree_on_a_whole_log(shared: Path, strategy: sm.Strategy, period_s: float) -> None:
     log = wl.clean(wl.read_swf(shared / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz"), "strong")
     one, _ = by_processes(log, strategy, cores=100, period_s=period_s, threshold_s=40 * sm.HOUR)
     other = compiled(log, strategy, cores=100, period_s=period_s, threshold_s=40 * sm.HOUR)

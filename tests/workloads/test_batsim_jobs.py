@@ -6,22 +6,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simmodels.errors import IllegalScheduleError
-from simmodels.results.schedule import Schedule
-from simmodels.work.workload import Workload
+import simmodels as sm
 from workloads.batsim_jobs import COLUMNS, batsim_jobs, write_batsim_jobs
 
 NAN = math.nan
 
 
 @pytest.fixture
-def drawn() -> Schedule:
+def drawn() -> sm.Schedule:
     """Seven jobs on five cores.
 
     1: 2 cores, 0 to 10, uncounted. 2: 1 core, 0 to 14.5. 3: 3 cores, waits for job 1, from 10 to 12.5. 4: waits, then
     0 s at 20. 5: 4 cores, 30 to 90, where it is killed. 6: 1 core, still runs. 7: never starts.
     """
-    jobs = Workload(
+    jobs = sm.Workload(
         job_id=[1, 2, 3, 4, 5, 6, 7],
         submit_s=[0, 0, 5, 19, 30, 31, 32],
         runtime_s=[10, 14.5, 2.5, 0, 100, 70, 3],
@@ -31,11 +29,11 @@ def drawn() -> Schedule:
     )
     start_s, end_s = [0, 0, 10, 20, 30, 31, NAN], [10, 14.5, 12.5, 20, 90, NAN, NAN]
     outcome, counted = np.array([0, 0, 0, 0, 1, 2, 2]), np.arange(7) > 0
-    schedule = Schedule(jobs, 5, np.array(start_s), np.array(end_s), outcome=outcome, counted=counted)
+    schedule = sm.Schedule(jobs, 5, np.array(start_s), np.array(end_s), outcome=outcome, counted=counted)
     return schedule.validate()
 
 
-def test_each_row_is_as_drawn_in_batsims_columns(drawn: Schedule, tmp_path: Path) -> None:
+def test_each_row_is_as_drawn_in_batsims_columns(drawn: sm.Schedule, tmp_path: Path) -> None:
     write_batsim_jobs(drawn, tmp_path / "jobs.csv")
     header, *rows = (tmp_path / "jobs.csv").read_text().splitlines()
     assert header == (
@@ -55,7 +53,7 @@ def test_each_row_is_as_drawn_in_batsims_columns(drawn: Schedule, tmp_path: Path
     ]
 
 
-def test_batsims_own_ids_and_profiles_are_kept(drawn: Schedule) -> None:
+def test_batsims_own_ids_and_profiles_are_kept(drawn: sm.Schedule) -> None:
     profile = np.array([f"delay{row}" for row in range(7)])
     batsim_id = np.array(["w0!1", "w0!2", "w1!1", "4", "five", "a!b!6", "7"])
     schedule = replace(drawn, workload=replace(drawn.workload, extras={"profile": profile, "batsim_id": batsim_id}))
@@ -67,11 +65,11 @@ def test_batsims_own_ids_and_profiles_are_kept(drawn: Schedule) -> None:
 
 
 def test_of_a_job_that_ran_twice_the_last_attempt_is_written() -> None:
-    jobs = Workload([1, 2], [0.0, 0], [10.0, 10], [10.0, 10], [2, 2])
+    jobs = sm.Workload([1, 2], [0.0, 0], [10.0, 10], [10.0, 10], [2, 2])
     attempts = pd.DataFrame(
         {"job_id": [1, 1], "attempt": [1, 2], "start_s": [0, 20], "end_s": [4, 30], "outcome": [2, 0]}
     )
-    schedule = Schedule(jobs, 4, np.array([20.0, 3]), np.array([30.0, 13]), attempts=attempts).validate()
+    schedule = sm.Schedule(jobs, 4, np.array([20.0, 3]), np.array([30.0, 13]), attempts=attempts).validate()
     table = batsim_jobs(schedule)
     assert table["starting_time"].tolist() == [20, 3]
     assert table["waiting_time"].tolist() == [20, 3]
@@ -79,13 +77,13 @@ def test_of_a_job_that_ran_twice_the_last_attempt_is_written() -> None:
 
 
 def test_an_impossible_schedule_is_refused_and_writes_nothing(tmp_path: Path) -> None:
-    jobs = Workload([1, 2], [0.0, 0], [10.0, 10], [10.0, 10], [2, 3])
-    schedule = Schedule(jobs, 4, np.zeros(2), np.full(2, 10.0))
-    with pytest.raises(IllegalScheduleError, match=r"job 2 starts at 0\.0 s on 3 cores"):
+    jobs = sm.Workload([1, 2], [0.0, 0], [10.0, 10], [10.0, 10], [2, 3])
+    schedule = sm.Schedule(jobs, 4, np.zeros(2), np.full(2, 10.0))
+    with pytest.raises(sm.IllegalScheduleError, match=r"job 2 starts at 0\.0 s on 3 cores"):
         write_batsim_jobs(schedule, tmp_path / "jobs.csv")
     assert not list(tmp_path.iterdir())
 
 
 def test_an_empty_schedule_gives_the_header_alone(tmp_path: Path) -> None:
-    write_batsim_jobs(Schedule(Workload([], [], [], [], []), 4, np.empty(0), np.empty(0)), tmp_path / "jobs.csv")
+    write_batsim_jobs(sm.Schedule(sm.Workload([], [], [], [], []), 4, np.empty(0), np.empty(0)), tmp_path / "jobs.csv")
     assert (tmp_path / "jobs.csv").read_text() == ",".join(COLUMNS) + "\n"

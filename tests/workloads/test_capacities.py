@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.errors import FileFormatError, RequestError, UnknownNameError
 from tests.refused import refused
 from tests.work import written
 from workloads.capacities import capacity_from, capacity_walk, read_series
@@ -83,7 +82,7 @@ def test_a_series_becomes_machines(tmp_path: Path) -> None:
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, what: str) -> None:
     path = table(tmp_path, f"{TABLE}{line}\n")
-    with refused(f"{path}, line 5: {what}", FileFormatError):
+    with refused(f"{path}, line 5: {what}", sm.FileFormatError):
         read_series(path, column="wind")
 
 
@@ -91,7 +90,7 @@ def test_a_column_must_be_named_if_there_are_several(tmp_path: Path) -> None:
     path = table(tmp_path)
     with refused(f"{path} has several columns: wind, sun; choose one with column="):
         read_series(path)
-    with refused(f"unknown column of {path} 'water'; known: wind, sun", UnknownNameError):
+    with refused(f"unknown column of {path} 'water'; known: wind, sun", sm.UnknownNameError):
         read_series(path, column="wind+water")
     with refused(f"{path} has several columns: power, ... and 9980 more; choose one with column=") as caught:
         read_series(table(tmp_path, "time" + ",power" * 10_000 + "\n"))
@@ -117,7 +116,7 @@ def test_blank_lines_are_counted(tmp_path: Path) -> None:
 
 def test_a_column_that_is_there_twice_is_refused_if_it_is_asked_for(tmp_path: Path) -> None:
     path = table(tmp_path, TABLE.replace("wind,sun", "wind,wind,sun").replace(":00,", ":00,1,"))
-    with refused(f"{path}, line 1: 2 columns are called 'wind'", FileFormatError):
+    with refused(f"{path}, line 1: 2 columns are called 'wind'", sm.FileFormatError):
         read_series(path, column="sun+wind")
     assert len(read_series(path, column="sun")) == 3
     with refused("column must be names without repetition (got 'sun+sun')"):
@@ -161,12 +160,12 @@ def test_a_row_that_says_no_number_of_machines_is_named(time_s: list[float], val
 
 @pytest.mark.parametrize("radius", [1, 2, 3])
 def test_a_walk_that_would_never_step_is_refused(radius: int) -> None:
-    with pytest.raises(RequestError, match=f"radius must be 0 or at least 4, unless step= is given .got {radius}."):
+    with pytest.raises(sm.RequestError, match=f"radius must be 0 or at least 4, unless step= is given .got {radius}."):
         capacity_walk(radius=radius, until_s=50_000)
     assert len(capacity_walk(radius=radius, step=1, until_s=50_000)) > 1
     assert len(capacity_walk(radius=0, until_s=50_000)) == 1
     what = f"a walk from 24 machines in steps of {radius + 1} between {24 - radius} and {24 + radius} never moves"
-    with pytest.raises(RequestError, match=what):
+    with pytest.raises(sm.RequestError, match=what):
         capacity_walk(radius=radius, step=radius + 1, until_s=50_000)
     assert len(capacity_walk(radius=radius, step=radius + 1, until_s=50_000, law="two_way")) > 1
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.errors import RequestError, UnknownNameError
-from simmodels.units import DAY, WEEK
+import simmodels as sm
 from simmodels.work.workload import COLUMNS, Workload
 from tests.refused import refused
 from workloads import FILTERS, clean, read_swf
@@ -126,12 +125,12 @@ def test_the_size_of_the_machine_is_the_headers_unless_it_is_given() -> None:
         "...filter 'strong' depends on the machine's cores, which workload 'workload' does not have; add cores=..."
     ):
         clean(replace(DRAWN, max_cores=None))
-    with pytest.raises(RequestError, match=r"cores must be an integer from 1 to 2\*\*53, or None \(got 0\)"):
+    with pytest.raises(sm.RequestError, match=r"cores must be an integer from 1 to 2\*\*53, or None \(got 0\)"):
         clean(DRAWN, cores=0)
 
 
 def test_an_unknown_filter_is_refused_with_the_near_ones() -> None:
-    with pytest.raises(UnknownNameError, match="unknown filter 'stron'; did you mean strong"):
+    with pytest.raises(sm.UnknownNameError, match="unknown filter 'stron'; did you mean strong"):
         clean(DRAWN, "stron")
 
 
@@ -222,7 +221,7 @@ def test_real_logs_keep_what_can_run(shared: Path) -> None:
 
 def test_weeks_with_hardly_a_job_are_cut_off_at_the_ends_and_kept_in_between() -> None:
     weeks = np.repeat([0, 40, 41, 42, 43, 44, 90], [1, 100, 100, 2, 100, 100, 4])
-    submit_s = weeks * WEEK + np.arange(len(weeks)) % 7 * DAY
+    submit_s = weeks * sm.WEEK + np.arange(len(weeks)) % 7 * sm.DAY
     jobs = Workload(np.arange(len(weeks)), submit_s, np.ones(len(weeks)), np.ones(len(weeks)), np.ones(len(weeks)))
     cleaned = clean(jobs, "ends", cores=4)
     assert cleaned.counts["dropped: in a week at an end of the log with hardly a job"] == 1 + 4

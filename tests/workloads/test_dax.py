@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.errors import FileFormatError, RequestError
-from simmodels.work.curve import FOREVER, ValueCurve
+import simmodels as sm
 from tests import work
 from tests.refused import refused
 from tests.work import read_or_refused
@@ -56,7 +55,7 @@ def test_each_value_goes_where_it_belongs(tmp_path: Path, text: str) -> None:
     assert job.edges.tolist() == [[0, 1], [0, 2], [1, 3], [2, 3]]
     assert job.kind == (None,) * 4
     assert (job.job_id, job.submit_s, job.name) == (1, 0, "drawn")
-    assert job.curve is FOREVER
+    assert job.curve is sm.FOREVER
 
 
 def test_a_namespace_may_have_a_prefix(tmp_path: Path) -> None:
@@ -67,7 +66,7 @@ def test_a_namespace_may_have_a_prefix(tmp_path: Path) -> None:
 def test_options_are_those_of_the_other_reader(tmp_path: Path) -> None:
     path = tmp_path / "week.xml.gz"
     path.write_bytes(gzip.compress(DRAWN.encode()))
-    curve = ValueCurve.linear(2, 6)
+    curve = sm.ValueCurve.linear(2, 6)
     job = read_dax(
         str(path),
         tick_s=60,
@@ -81,9 +80,9 @@ def test_options_are_those_of_the_other_reader(tmp_path: Path) -> None:
     assert job.kind == ("cpu", "gpu", "gpu", "cpu")
     assert job.cores.tolist() == [3, 4, 4, 5]
     assert (job.curve, job.job_id, job.submit_s, job.name) == (curve, 7, 120, "week")
-    with pytest.raises(FileFormatError, match="line 16: task 'd' has a runtime of 0 s; give tick_s to round it up"):
+    with pytest.raises(sm.FileFormatError, match="line 16: task 'd' has a runtime of 0 s; give tick_s to round it up"):
         read_dax(path, tick_s=None)
-    with pytest.raises(RequestError, match="kind has no category 'work', of task 'b'; known: cut"):
+    with pytest.raises(sm.RequestError, match="kind has no category 'work', of task 'b'; known: cut"):
         read_dax(path, kind={"cut": "cpu"})
 
 
@@ -127,7 +126,7 @@ BOMB = f'<!DOCTYPE adag [<!ENTITY l0 "ha">{LAUGHS}]><adag><job id="a" runtime="1
 def test_what_is_no_such_workflow_is_refused_with_line_and_job(tmp_path: Path, old: str, new: str, what: str) -> None:
     assert old in DRAWN
     path = written(tmp_path, DRAWN.replace(old, new, 1))
-    with refused(f"{path}...{what}...", FileFormatError):
+    with refused(f"{path}...{what}...", sm.FileFormatError):
         read_dax(path)
 
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from simmodels.errors import RequestError
-from simmodels.units import DAY, HOUR
+import simmodels as sm
 from simmodels.work.workload import COLUMNS, Workload
 from tests.processes import printed_elsewhere
 from workloads import LublinParameters, lublin, read_swf
@@ -80,7 +79,7 @@ def test_the_load_is_the_one_asked_for_and_days_stay_days(load: float, interacti
     made = lublin(5000, 256, seed=5, interactive=interactive, load=load)
     offered = (made.cores * made.runtime_s).sum() / (256 * made.submit_s[-1])
     assert offered == pytest.approx(load, rel=1e-4)
-    hours = np.bincount((made.submit_s % DAY // HOUR).astype(int), minlength=24)
+    hours = np.bincount((made.submit_s % sm.DAY // sm.HOUR).astype(int), minlength=24)
     assert hours[9:18].sum() > 3 * hours[:7].sum()
 
 
@@ -102,7 +101,7 @@ def test_the_load_is_the_one_asked_for_and_days_stay_days(load: float, interacti
     ],
 )
 def test_what_cannot_be_made_is_refused(arguments: dict[str, object], what: str) -> None:
-    with pytest.raises(RequestError, match=what):
+    with pytest.raises(sm.RequestError, match=what):
         lublin(**arguments)  # type: ignore[arg-type]
 
 
@@ -115,7 +114,7 @@ def test_what_cannot_be_made_is_refused(arguments: dict[str, object], what: str)
     ],
 )
 def test_parameters_that_make_no_distribution_are_refused(name: str, value: float) -> None:
-    with pytest.raises(RequestError):
+    with pytest.raises(sm.RequestError):
         LublinParameters(**{name: value})  # type: ignore[arg-type]
 
 
@@ -206,11 +205,11 @@ def test_arrivals_fill_the_slots_by_their_weights(chosen: LublinParameters) -> N
 
 @CLASSES
 def test_the_clock_of_arrivals_can_be_read_both_ways(chosen: LublinParameters) -> None:
-    time_s = np.linspace(0, 20 * DAY, 5001)
+    time_s = np.linspace(0, 20 * sm.DAY, 5001)
     turned = _turned(time_s, chosen)
     assert (np.diff(turned) > 0).all()
     np.testing.assert_allclose(_at(turned, chosen), time_s, rtol=1e-12, atol=1e-6)
-    assert float(_turned(3 * DAY, chosen)) == pytest.approx(3 * SLOTS)
+    assert float(_turned(3 * sm.DAY, chosen)) == pytest.approx(3 * SLOTS)
 
 
 def test_two_classes_are_the_two_streams_in_order_of_arrival() -> None:
@@ -268,5 +267,5 @@ def test_the_authors_sample_keeps_to_our_clock_of_arrivals(theirs: Workload) -> 
 
 def test_hours_of_the_day_are_as_busy_as_in_the_authors_sample(theirs: Workload) -> None:
     ours = lublin(10_000, 256, seed=0)
-    hours = [np.bincount((one.submit_s % DAY // HOUR).astype(int), minlength=24) for one in (ours, theirs)]
+    hours = [np.bincount((one.submit_s % sm.DAY // sm.HOUR).astype(int), minlength=24) for one in (ours, theirs)]
     assert np.corrcoef(*hours)[0, 1] > 0.95

@@ -10,7 +10,6 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
-from simmodels.errors import FileFormatError, RequestError
 from tests.refused import refused
 from workloads.files import write_whole
 
@@ -40,7 +39,7 @@ def test_what_sacct_printed_is_known_by_its_first_line_compressed_or_not(tmp_pat
     lines += "7|COMPLETED|2024-03-30T01:30:00|2024-03-30T01:30:05|2024-03-30T01:40:05|00:10:00|4\n"
     write_whole(tmp_path / name, lines.encode())
     assert wl.read(tmp_path / name, timezone="Europe/Berlin").runtime_s.tolist() == [600.0]
-    with pytest.raises(RequestError, match=r"timezone with .*other\.swf; it is for what sacct printed"):
+    with pytest.raises(sm.RequestError, match=r"timezone with .*other\.swf; it is for what sacct printed"):
         wl.read(tmp_path / "other.swf", timezone="Europe/Berlin")
 
 
@@ -111,7 +110,7 @@ def test_a_schedule_written_as_a_table_is_a_workload_again(jobs: sm.Workload, tm
 )
 def test_a_table_that_is_none_is_refused_with_its_name(tmp_path: Path, text: str, error: str) -> None:
     (tmp_path / "log.csv").write_text(text)
-    with refused(f"...{error}...", FileFormatError):
+    with refused(f"...{error}...", sm.FileFormatError):
         wl.read(tmp_path / "log.csv")
 
 
@@ -119,7 +118,7 @@ def test_a_parquet_file_that_is_damaged_or_no_table_of_jobs_is_refused(tmp_path:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
     pd.DataFrame({"submit": [1]}).to_parquet(tmp_path / "b.parquet")
     for name in ("a.parquet", "b.parquet"):
-        with pytest.raises(FileFormatError, match=name):
+        with pytest.raises(sm.FileFormatError, match=name):
             wl.read(tmp_path / name)
 
 
@@ -132,5 +131,5 @@ def test_a_function_of_simmodels_reads_a_path_by_the_reader_that_is_installed(
     assert sm.simulate(str(path), cores=16).start_s.tolist() == wanted
     assert sm.simulate(path, cores=16).start_s.tolist() == wanted
     monkeypatch.setattr("simmodels.work.workload.plugin", {}.get)
-    with pytest.raises(RequestError, match=r"no package that reads workloads is installed.*workloads\.read"):
+    with pytest.raises(sm.RequestError, match=r"no package that reads workloads is installed.*workloads\.read"):
         sm.simulate(path)

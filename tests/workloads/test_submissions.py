@@ -8,9 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from simmodels.errors import RequestError
-from simmodels.units import HOUR, MINUTE, WEEK
-from simmodels.work.workflow import Workflow
+import simmodels as sm
 from workloads import WEEK_WEIGHTS, at_load
 from workloads.submissions import WeekClock, exact, load_seconds
 
@@ -21,9 +19,9 @@ def profile_s(instant_s: Fraction, weights: tuple[float, ...]) -> Fraction:
     """Return how far the week's clock has turned, slice by slice as one would by hand."""
     exact_weights = [exact(weight) for weight in weights]
     mean = sum(exact_weights, Fraction(0)) / len(weights)
-    slice_s = Fraction(int(WEEK), len(weights))
-    weeks, rest = divmod(instant_s, int(WEEK))
-    turned = weeks * int(WEEK)
+    slice_s = Fraction(int(sm.WEEK), len(weights))
+    weeks, rest = divmod(instant_s, int(sm.WEEK))
+    turned = weeks * int(sm.WEEK)
     for weight in exact_weights:
         spent = min(max(rest, Fraction(0)), slice_s)
         turned += spent * weight / mean
@@ -42,12 +40,12 @@ def test_the_weights_of_the_week_are_those_of_hours_and_days() -> None:
 
 
 def test_a_drawn_clock_spends_two_thirds_of_the_week_in_its_busy_half() -> None:
-    clock = WeekClock((2.0, 1.0), tick_s=HOUR)  # 84 hours at 4/3, 84 at 2/3
+    clock = WeekClock((2.0, 1.0), tick_s=sm.HOUR)  # 84 hours at 4/3, 84 at 2/3
     assert clock.ticks([0, 56, 112, 126, 140, 168, 168 + 56]) == [0, 42, 84, 105, 126, 168, 168 + 42]
 
 
 def test_the_clock_stands_still_where_nothing_arrives() -> None:
-    clock = WeekClock((1.0, 0.0, 1.0, 0.0), tick_s=HOUR)  # 42 hours each
+    clock = WeekClock((1.0, 0.0, 1.0, 0.0), tick_s=sm.HOUR)  # 42 hours each
     assert clock.ticks([0, 42, 84, 126, 168]) == [0, 21, 84, 105, 168]
 
 
@@ -70,7 +68,7 @@ def test_the_load_is_exact_over_every_minute(
     assert submit_s[0] == 0 or weights[0] == 0
     done = Fraction(0)
     for instant_s, work in zip(submit_s, core_minutes, strict=True):
-        assert instant_s % MINUTE == 0
+        assert instant_s % sm.MINUTE == 0
         wanted = 60 * done / (exact(load) * cores)  # the profile time by which the work before is offered
         half = Fraction(30)
         assert (
@@ -82,18 +80,18 @@ def test_the_load_is_exact_over_every_minute(
 def test_the_instants_are_those_of_an_independent_program(shared: Path) -> None:
     with gzip.open(shared / "oracles/market/load110.input.json.gz") as file:
         content = json.load(file)
-    works = [MINUTE * sum(minutes * cores for minutes, cores, _ in job["tasks"]) for job in content["jobs"]]
+    works = [sm.MINUTE * sum(minutes * cores for minutes, cores, _ in job["tasks"]) for job in content["jobs"]]
     cores = sum(size for size, _ in content["clusters"])
     submit_s = load_seconds(works, load=1.1, cores=cores, clock=WeekClock())
-    assert submit_s == [MINUTE * job["arrive"] for job in content["jobs"]]
+    assert submit_s == [sm.MINUTE * job["arrive"] for job in content["jobs"]]
 
 
 def test_the_same_jobs_at_another_load_come_at_other_times() -> None:
-    jobs = [Workflow(k, 0.0, [600.0, 60.0 * k], [3, 1], [(0, 1)], "Kind1") for k in range(1, 5)]
+    jobs = [sm.Workflow(k, 0.0, [600.0, 60.0 * k], [3, 1], [(0, 1)], "Kind1") for k in range(1, 5)]
     once, twice = (at_load(jobs, load=load, cores=10, week=None) for load in (0.5, 1.0))
     works = np.cumsum([0.0, *(job.volume_core_s for job in jobs[:-1])])
-    assert [job.submit_s for job in twice] == (np.floor(works / 10 / MINUTE + 0.5) * MINUTE).tolist()
-    assert [job.submit_s for job in once] == (np.floor(works / 5 / MINUTE + 0.5) * MINUTE).tolist()
+    assert [job.submit_s for job in twice] == (np.floor(works / 10 / sm.MINUTE + 0.5) * sm.MINUTE).tolist()
+    assert [job.submit_s for job in once] == (np.floor(works / 5 / sm.MINUTE + 0.5) * sm.MINUTE).tolist()
     for before, after in zip(jobs, twice, strict=True):
         assert (before.job_id, before.kind) == (after.job_id, after.kind)
         np.testing.assert_array_equal(before.edges, after.edges)
@@ -113,5 +111,5 @@ def test_the_same_jobs_at_another_load_come_at_other_times() -> None:
     ],
 )
 def test_what_cannot_be_is_refused(arguments: dict[str, object], what: str) -> None:
-    with pytest.raises(RequestError, match=what):
-        at_load([Workflow(1, 0.0, [1.0])], **{"load": 1.0, "cores": 1, **arguments})  # type: ignore[arg-type]
+    with pytest.raises(sm.RequestError, match=what):
+        at_load([sm.Workflow(1, 0.0, [1.0])], **{"load": 1.0, "cores": 1, **arguments})  # type: ignore[arg-type]

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.errors import RequestError
-from simmodels.results.schedule import Schedule
-from simmodels.simulate import simulate
+import simmodels as sm
 from simmodels.work.workload import COLUMNS, Workload
 from tests.refused import refused
 from tests.swf_files import DRAWN, by_hand, line, logs
@@ -259,7 +257,7 @@ def test_jobs_without_a_limit_have_the_longest_one_of_their_partition_also_when_
     part = jobs.take(rows)
     write_swf(part, tmp_path / "part.swf")
     assert read_swf(tmp_path / "part.swf").estimate_s.tolist() == part.estimate_s.tolist()
-    write_swf(simulate(jobs, cores=4), tmp_path / "scheduled.swf")
+    write_swf(sm.simulate(jobs, cores=4), tmp_path / "scheduled.swf")
     assert read_swf(tmp_path / "scheduled.swf").unlimited().tolist() == jobs.unlimited().tolist()
 
 
@@ -277,7 +275,7 @@ def test_a_schedule_is_written_with_its_waits_runs_and_fates(tmp_path: Path) -> 
         extras={"status": np.array([1, 1, 1, 1]), "queue": np.array([3, 3, 3, 3])},
     )
     start_s, end_s = np.array([0.7, 10, 20, nan]), np.array([0.7 + 10.2, 70, nan, nan])
-    schedule = Schedule(jobs, 8, start_s, end_s, outcome=np.array([0, 1, 2, 2], dtype=np.int8))
+    schedule = sm.Schedule(jobs, 8, start_s, end_s, outcome=np.array([0, 1, 2, 2], dtype=np.int8))
     path = tmp_path / "schedule.swf.gz"
     write_swf(schedule, path)
     assert gzip.decompress(path.read_bytes()).decode() == (
@@ -303,15 +301,15 @@ def test_the_same_log_makes_the_same_file_of_the_kind_its_name_says(tmp_path: Pa
 def test_what_cannot_be_written_is_refused_and_leaves_the_old_file(tmp_path: Path) -> None:
     jobs = read_swf(written(tmp_path, DRAWN))
     before = (tmp_path / "log.swf").read_bytes()
-    with pytest.raises(RequestError, match="the workload is empty"):
+    with pytest.raises(sm.RequestError, match="the workload is empty"):
         write_swf(jobs.head(0), tmp_path / "log.swf")
     with refused("the values of column status must be finite numbers (got array(['a', 'b', 'c'], dtype='<U1'))"):
         write_swf(replace(jobs, extras={"status": np.array(["a", "b", "c"])}), tmp_path / "log.swf")
     with refused("the values of column wait_s must be finite numbers (got array([ 1.,  2., inf]))"):
         write_swf(replace(jobs, extras={"wait_s": np.array([1, 2, math.inf])}), tmp_path / "log.swf")
-    with pytest.raises(RequestError, match=r"cannot write .*nowhere"):
+    with pytest.raises(sm.RequestError, match=r"cannot write .*nowhere"):
         write_swf(jobs, tmp_path / "nowhere" / "log.swf")
-    with pytest.raises(RequestError, match="cannot write"):
+    with pytest.raises(sm.RequestError, match="cannot write"):
         write_swf(jobs, tmp_path)
     assert (tmp_path / "log.swf").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["log.swf"]

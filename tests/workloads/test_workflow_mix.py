@@ -12,10 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from simmodels.errors import RequestError
+import simmodels as sm
 from simmodels.ground.streams import stream
-from simmodels.units import DAY, MINUTE
-from simmodels.work.workflow import Workflow
 from tests.processes import printed_elsewhere
 from workloads import MarketParameters, at_load, market_workload
 from workloads.workflow_mix import MARKET, _volumes
@@ -24,7 +22,7 @@ from workloads.workflow_mix_draws import cut_volumes, draw_graphs, split_evenly
 SIZES = {1, 12, 24, 36, 64, 96, 128}
 
 
-def fingerprint(jobs: list[Workflow], *, submissions: bool = True) -> str:
+def fingerprint(jobs: list[sm.Workflow], *, submissions: bool = True) -> str:
     """Return a hash of all that the jobs are."""
     digest = hashlib.sha256()
     for job in jobs:
@@ -34,7 +32,7 @@ def fingerprint(jobs: list[Workflow], *, submissions: bool = True) -> str:
 
 
 @pytest.fixture(scope="module")
-def many() -> list[Workflow]:
+def many() -> list[sm.Workflow]:
     return market_workload(seed=3)
 
 
@@ -52,8 +50,8 @@ def test_any_workload_keeps_the_rules(jobs: int, seed: int, load: float, cores: 
         assert 5 <= len(job) <= 20
         assert set(job.cores.tolist()) <= SIZES
         assert set(job.kind) <= {"Kind1", "Kind2"}
-        assert (job.runtime_s % MINUTE == 0).all()
-        assert job.submit_s % MINUTE == 0
+        assert (job.runtime_s % sm.MINUTE == 0).all()
+        assert job.submit_s % sm.MINUTE == 0
         assert job.most_value == job.volume_core_s
         pairs = len(job) * (len(job) - 1)
         assert len(job.edges) <= math.ceil(0.3 * pairs / math.log10(pairs))
@@ -62,7 +60,7 @@ def test_any_workload_keeps_the_rules(jobs: int, seed: int, load: float, cores: 
         assert 7 <= len(x) <= 12
         assert 2 <= x[0] <= 4
         assert 6 <= x[-1] <= 10
-        minutes, volume = job.runtime_s / MINUTE, job.runtime_s * job.cores / MINUTE
+        minutes, volume = job.runtime_s / sm.MINUTE, job.runtime_s * job.cores / sm.MINUTE
         wide = job.cores > 1
         assert (job.cores <= volume).all()
         assert (job.cores[wide] >= np.floor(np.log((minutes[wide] - 1) * job.cores[wide] + 1))).all()
@@ -93,7 +91,7 @@ def test_more_jobs_begin_with_the_same_ones() -> None:
 def test_an_even_week_has_the_load_of_every_day() -> None:
     jobs = market_workload(2000, week=None, cores=400, load=0.8)
     works = np.cumsum([0.0, *(job.volume_core_s for job in jobs[:-1])])
-    np.testing.assert_allclose([job.submit_s for job in jobs], works / (0.8 * 400), atol=MINUTE / 2)
+    np.testing.assert_allclose([job.submit_s for job in jobs], works / (0.8 * 400), atol=sm.MINUTE / 2)
 
 
 def test_parts_of_a_volume_are_all_compositions_alike() -> None:
@@ -142,11 +140,11 @@ def test_graphs_have_no_edge_twice_and_none_backwards(sizes: list[int], share: f
 # -- as a whole ---------------------------------------------------------------------------------------
 
 
-def test_ten_thousand_jobs_are_as_the_study_has_them(many: list[Workflow]) -> None:
+def test_ten_thousand_jobs_are_as_the_study_has_them(many: list[sm.Workflow]) -> None:
     tasks = np.array([len(job) for job in many])
     assert tasks.mean() == pytest.approx(12.03, abs=0.15)  # 12.5, but less for jobs below 21 core-minutes
     span = many[-1].submit_s
-    assert 70 * DAY < span < 90 * DAY
+    assert 70 * sm.DAY < span < 90 * sm.DAY
     assert sum(job.volume_core_s for job in many[:-1]) / (4000 * span) == pytest.approx(1.0, abs=0.03)  # mid-week ends
     kinds = np.concatenate([np.array(job.kind) for job in many])
     assert (kinds == "Kind1").mean() == pytest.approx(0.8, abs=0.006)
@@ -161,9 +159,9 @@ def test_volumes_are_log_uniform_above_six() -> None:
     assert (volumes <= 100).mean() == pytest.approx((2 - least) / (5.719 - least), abs=0.012)
 
 
-def test_a_task_has_any_of_the_sizes_that_fit(many: list[Workflow]) -> None:
+def test_a_task_has_any_of_the_sizes_that_fit(many: list[sm.Workflow]) -> None:
     """Tasks whose cores make no rounding possible: all sizes from ln(volume) up to the volume are as likely."""
-    minutes = np.concatenate([job.runtime_s for job in many]) / MINUTE
+    minutes = np.concatenate([job.runtime_s for job in many]) / sm.MINUTE
     cores = np.concatenate([job.cores for job in many])
     large = minutes * cores > 3500  # ln is 8 or more: never 1 core; all others fit
     counts = np.array([(cores[large] == size).sum() for size in sorted(SIZES)])
@@ -172,7 +170,7 @@ def test_a_task_has_any_of_the_sizes_that_fit(many: list[Workflow]) -> None:
     assert counts[1:].min() > 0.85 * counts[1:].mean()
 
 
-def test_degrees_fall_off_as_those_of_an_independent_program(many: list[Workflow], shared: Path) -> None:
+def test_degrees_fall_off_as_those_of_an_independent_program(many: list[sm.Workflow], shared: Path) -> None:
     with gzip.open(shared / "oracles/market/load110.input.json.gz") as file:
         theirs = [(len(job["tasks"]), np.array(job["edges"])) for job in json.load(file)["jobs"]]
     ours = [(len(job), job.edges) for job in many]
@@ -188,7 +186,7 @@ def test_degrees_fall_off_as_those_of_an_independent_program(many: list[Workflow
         assert ((ratios > 0.4) & (ratios < 0.7)).all(), ratios  # a geometric fall: exponential
 
 
-def test_nearly_all_edges_find_a_place(many: list[Workflow]) -> None:
+def test_nearly_all_edges_find_a_place(many: list[sm.Workflow]) -> None:
     pairs = [len(job) * (len(job) - 1) for job in many]
     missing = [math.ceil(0.3 * m / math.log10(m)) - len(job.edges) for job, m in zip(many, pairs, strict=True)]
     assert min(missing) == 0
@@ -196,7 +194,7 @@ def test_nearly_all_edges_find_a_place(many: list[Workflow]) -> None:
     assert sum(missing) < 10
 
 
-def test_curves_begin_and_end_where_they_should(many: list[Workflow]) -> None:
+def test_curves_begin_and_end_where_they_should(many: list[sm.Workflow]) -> None:
     initial = [job.curve.initial for job in many]
     final = [job.curve.final for job in many]
     inner = np.array([len(job.curve.points) - 2 for job in many])
@@ -228,7 +226,7 @@ def test_parameters_are_pickled_as_they_are() -> None:
     ],
 )
 def test_what_cannot_be_made_is_refused(arguments: dict[str, object], what: str) -> None:
-    with pytest.raises(RequestError, match=what):
+    with pytest.raises(sm.RequestError, match=what):
         market_workload(**{"jobs": 5, **arguments})  # type: ignore[arg-type]
 
 
@@ -248,5 +246,5 @@ def test_what_cannot_be_made_is_refused(arguments: dict[str, object], what: str)
     ],
 )
 def test_parameters_that_make_no_workload_are_refused(name: str, value: object) -> None:
-    with pytest.raises(RequestError, match=name.replace("_slr", "")):
+    with pytest.raises(sm.RequestError, match=name.replace("_slr", "")):
         MarketParameters(**{name: value})  # type: ignore[arg-type]

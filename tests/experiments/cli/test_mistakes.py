@@ -11,7 +11,6 @@ import simmodels as sm
 import workloads as wl
 from experiments.studies import STUDIES
 from simmodels.policies import registry
-from simmodels.policies.orders import TWELVE_ORDERS
 from tests.command_line import Run
 from tests.refused import says
 
@@ -47,7 +46,7 @@ MISTAKES = {
     "run replay --set speed=3": "unknown parameter or factor of replay 'speed'; known: "
     "workload, cores, clean, window_days, jobs, load, tau_s, engine, order, backfilling, threshold_h, replications",
     "advise -w log.swf --current SAFF": "unknown current order 'SAFF'; did you mean SAF? known: "
-    f"{', '.join(TWELVE_ORDERS)}, FCFS without backfilling, FCFS with greedy backfilling, "
+    f"{', '.join(sm.TWELVE_ORDERS)}, FCFS without backfilling, FCFS with greedy backfilling, "
     "FCFS with conservative backfilling, auto",
     "learn -w log.swf --form cubic": "unknown form 'cubic'; did you mean CUB? known: LIN, QDR, CUB, QUA",
     "learn -w log.swf --estimator best": "unknown estimator 'best'; known: stratified, published",

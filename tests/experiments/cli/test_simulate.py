@@ -16,7 +16,6 @@ from experiments.cli.main import command_named
 from experiments.setup import PANELS
 from experiments.viewer.trace import write_trace
 from experiments.viewer.view import view_page
-from simmodels.clusters.checkpoints import Checkpoints
 from tests.command_line import Run
 from tests.experiments.viewer.test_view import parts
 
@@ -194,7 +193,7 @@ def test_the_command_line_has_every_option_of_the_models() -> None:
             for each in fields(kind):
                 if each.name not in own and "Checkpoints" not in str(each.type):
                     assert f"--{each.name.removesuffix('_s').replace('_', '-')}" in flags
-        for each in fields(Checkpoints):
+        for each in fields(sm.Checkpoints):
             reported = {"interval_s": "checkpoint-every", "cost_s": "checkpoint-cost", "restart_s": "restart"}
             assert each.name not in reported or f"--{reported[each.name]}" in flags
 

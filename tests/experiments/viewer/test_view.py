@@ -16,7 +16,6 @@ import workloads as wl
 from experiments.dates import clock_of
 from experiments.gantt_boxes import GAP, Panel, boxes_of
 from experiments.viewer.view import summary, view_page, write_view
-from simmodels.errors import RequestError
 from tests.experiments.viewer.unpacking import unpacked
 
 
@@ -190,5 +189,5 @@ def test_a_zero_that_gives_no_dates_is_not_known(zero_unix_s: int) -> None:
 
 
 def test_a_page_has_a_name_that_says_so(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"the page's name must be one that ends in \.html"):
+    with pytest.raises(sm.RequestError, match=r"the page's name must be one that ends in \.html"):
         write_view(sm.simulate(log(5)), tmp_path / "out.svg")

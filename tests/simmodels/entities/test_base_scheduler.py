@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.entities.environment import Process
-from simmodels.errors import ImpossibleJobError, RequestError
-from tests.model_scripts import rigid, scheduled
+from tests.model_scripts import machines_on, queue_on, rigid, scheduled
 from tests.own_schedulers import AsTheyCome, ShortestThatFits
 
 # -- a scheduler of one's own --------------------------------------------------------------------------
@@ -28,8 +27,7 @@ def test_a_scheduler_of_ones_own_equals_the_queue_of_the_same_rule(
     capacity = [sm.CapacityChange(0, 2), *(sm.CapacityChange(*change) for change in dict(sorted(changes)).items())]
     found = []
     for kind, options in ((ShortestThatFits, {}), (sm.QueueScheduler, {"order": "SPF", "backfilling": "greedy"})):
-        env = sm.Environment()
-        cluster = sm.Cluster(env, "a", machines=2, cores_per_machine=2)
+        env, cluster = machines_on(2, 2)
         sm.TraceCapacity(env, cluster, [*capacity, sm.CapacityChange(50, 2)])
         scheduler = kind(env, cluster, **options)
         sm.Source(env, rigid(*sorted(rows)), into=scheduler)
@@ -75,22 +73,22 @@ def test_a_scheduler_may_wake_itself() -> None:
     [
         (
             lambda _, job: [sm.Placement(job)] * 2,
-            RequestError,
+            sm.RequestError,
             "Own.decide placed job 1, which does not wait; place jobs of",
         ),
         (
             lambda *_: [sm.Placement(sm.Job(9, 0.0, 1.0, 1.0, 1))],
-            RequestError,
+            sm.RequestError,
             "Own.decide placed job 9, which does",
         ),
         (
             lambda _, job: [job],
-            RequestError,
+            sm.RequestError,
             r"what Own.decide returns must be Placements, such as sm.Placement\(job\) \(got Job\(",
         ),
         (
             lambda own, job: [sm.Placement(job, own.cluster.machines[:1])],
-            ImpossibleJobError,
+            sm.ImpossibleJobError,
             "job 1: needs 3 cores, and 2 of machine 0 of 'a' are free",
         ),
     ],
@@ -133,7 +131,7 @@ def test_a_job_that_waits_can_be_withdrawn(backfilling: Any) -> None:  # noqa: A
     assert scheduler.waiting == [jobs[2]]
     for job in (jobs[0], jobs[1], late):
         with pytest.raises(
-            RequestError, match=f"job {job.job_id} is to be withdrawn from cluster 'a', where it does not"
+            sm.RequestError, match=f"job {job.job_id} is to be withdrawn from cluster 'a', where it does not"
         ):
             scheduler.withdraw(job)
     env.run()
@@ -144,8 +142,7 @@ def test_a_job_that_waits_can_be_withdrawn(backfilling: Any) -> None:  # noqa: A
 
 
 def test_what_a_withdrawn_job_kept_back_starts_at_once() -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), backfilling="none", queue_depth=1)
+    env, scheduler = queue_on(4, backfilling="none", queue_depth=1)
     wide = sm.Job(1, 0.0, 9.0, 9.0, 4)
     for job in (sm.Job(0, 0.0, 9.0, 9.0, 1), wide, sm.Job(2, 0.0, 9.0, 9.0, 1)):
         scheduler.submit(job)
@@ -178,7 +175,7 @@ def test_a_placer_plans_again_when_a_job_is_withdrawn(kind: Any) -> None:  # noq
     placer.withdraw(jobs[1])
     assert placer.waiting == jobs[2:]
     for job in jobs[:2]:
-        with pytest.raises(RequestError, match=f"job {job.job_id} is to be withdrawn from cluster 'a'"):
+        with pytest.raises(sm.RequestError, match=f"job {job.job_id} is to be withdrawn from cluster 'a'"):
             placer.withdraw(job)
     env.run(until=2)
     placer.enqueue(jobs[1])  # behind the others
@@ -222,8 +219,7 @@ def test_a_lost_job_can_be_withdrawn_before_it_waits_again(kind: Any) -> None:  
 def test_withdrawn_jobs_may_come_back_and_all_complete(
     rows: list[tuple[int, int, int]], steps: list[tuple[int, int]], picks: list[tuple[int, int]], kind: type[Any]
 ) -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "a", machines=3, cores_per_machine=2)
+    env, cluster = machines_on(3, 2)
     table = [sm.CapacityChange(at_s, machines) for at_s, machines in sorted(steps)]
     sm.TraceCapacity(env, cluster, [*table, sm.CapacityChange(100, 3)])
     log = rigid(*sorted(rows))
@@ -278,7 +274,7 @@ def test_what_is_being_started_cannot_be_withdrawn(kind: type[sm.Scheduler], who
     def see(event: sm.Started) -> None:
         if event.attempt.job.job_id == 1:
             seen.append([job.job_id for job in scheduler.waiting])
-            with pytest.raises(RequestError, match="where it does not wait"):
+            with pytest.raises(sm.RequestError, match="where it does not wait"):
                 scheduler.withdraw(jobs[who - 1])
 
     env.on(sm.Started, see)
@@ -290,8 +286,7 @@ def test_what_is_being_started_cannot_be_withdrawn(kind: type[sm.Scheduler], who
 
 
 def test_cores_of_a_machine_that_drains_do_not_come_back() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "a", machines=2, cores_per_machine=4)
+    env, cluster = machines_on(2, 4)
     queue = sm.QueueScheduler(env, cluster)
     for number, (runtime_s, cores) in enumerate(((100.0, 4), (500.0, 4), (9.0, 4))):
         queue.submit(sm.Job(number, 0.0, runtime_s, runtime_s, cores))
@@ -304,8 +299,7 @@ def test_cores_of_a_machine_that_drains_do_not_come_back() -> None:
 
 
 def test_those_beyond_the_window_are_predicted_one_after_the_other() -> None:
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), queue_depth=1)
+    env, queue = queue_on(1, queue_depth=1)
     for number in range(5):
         queue.submit(sm.Job(number, 0.0, 10.0, 10.0, 1))
     env.run(until=1)
@@ -321,8 +315,7 @@ LASTING = st.lists(st.tuples(st.integers(0, 20), st.integers(1, 9), st.integers(
 def test_a_prediction_without_news_is_the_start_under_conservative_backfilling(
     rows: list[tuple[int, int, int]],
 ) -> None:
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), backfilling="conservative")
+    env, queue = queue_on(4, backfilling="conservative")
     log = rigid(*sorted(rows))
     predicted: dict[int, float] = {}
     sm.Source(env, log, into=queue)
@@ -340,8 +333,7 @@ def test_a_prediction_without_news_is_the_start_under_conservative_backfilling(
 
 
 def test_a_prediction_knows_estimates_the_order_and_what_is_on() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "a", machines=2, cores_per_machine=2)
+    env, cluster = machines_on(2, 2)
     queue = sm.QueueScheduler(env, cluster, order="SPF", backfilling="none")
     queue.submit(sm.Job(0, 0.0, 5.0, 20.0, 3))
     queue.submit(sm.Job(1, 0.0, 9.0, 30.0, 4))
@@ -356,8 +348,7 @@ def test_a_prediction_knows_estimates_the_order_and_what_is_on() -> None:
 
 
 def test_a_prediction_of_a_placer_fits_each_job_into_one_machine() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "a", machines=2, cores_per_machine=2)
+    env, cluster = machines_on(2, 2)
     placer = sm.FirstFit(env, cluster)
     for number, runtime_s in enumerate((9.0, 7.0)):
         placer.submit(sm.Job(number, 0.0, runtime_s, runtime_s, 2))

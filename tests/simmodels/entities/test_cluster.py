@@ -5,20 +5,16 @@ import pytest
 from simpy.events import Event, Timeout
 
 import simmodels as sm
-from simmodels.entities.attempt import Attempt, Outcome
-from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
-from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.work.workload import Job, Workload
-from tests.model_scripts import scheduled
+from tests.model_scripts import machines_on, scheduled
 from tests.own_schedulers import Twice
 
 if TYPE_CHECKING:
     from simmodels.entities.machine import Machine
 
 
-def job(cores: int, runtime_s: float = 10.0, job_id: int = 1) -> Job:
-    return Job(job_id, 0.0, runtime_s, runtime_s, cores)
+def job(cores: int, runtime_s: float = 10.0, job_id: int = 1) -> sm.Job:
+    return sm.Job(job_id, 0.0, runtime_s, runtime_s, cores)
 
 
 # -- making one ----------------------------------------------------------------------------------------
@@ -51,12 +47,12 @@ WHOLE = r"of cluster 'odd' must be an integer from 1 to 2\*\*53 \(got .*\)"
     ],
 )
 def test_a_cluster_is_a_pool_or_machines_of_whole_cores_and_nothing_else(size: dict[str, Any], text: str) -> None:
-    with pytest.raises(RequestError, match=text):
-        Cluster(Environment(), "odd", **size)
+    with pytest.raises(sm.RequestError, match=text):
+        sm.Cluster(Environment(), "odd", **size)
 
 
 def test_its_size_and_what_is_free() -> None:
-    cluster = Cluster(Environment(), "green", machines=3, cores_per_machine=4, kind="gpu")
+    cluster = sm.Cluster(Environment(), "green", machines=3, cores_per_machine=4, kind="gpu")
     assert (cluster.cores, cluster.free_cores, cluster.kind) == (12, 12, "gpu")
     assert [machine.index for machine in cluster.machines] == [0, 1, 2]
     cluster.start(job(5))
@@ -68,8 +64,7 @@ def test_its_size_and_what_is_free() -> None:
 
 
 def test_a_job_gets_the_free_cores_of_the_lowest_machines() -> None:
-    env = Environment()
-    cluster = Cluster(env, "green", machines=3, cores_per_machine=4)
+    env, cluster = machines_on(3, 4)
     places = []
     for needs, runs in ((3, 10.0), (3, 20.0), (4, 20.0)):
         attempt = cluster.start(job(needs, runs))
@@ -85,26 +80,26 @@ def test_a_job_gets_the_free_cores_of_the_lowest_machines() -> None:
 
 
 def test_a_pool_has_no_places() -> None:
-    assert Cluster(Environment(), "pool", cores=4).start(job(3)).places == []
+    assert sm.Cluster(Environment(), "pool", cores=4).start(job(3)).places == []
 
 
 def test_too_wide_a_job_cannot_be_started() -> None:
-    cluster = Cluster(Environment(), "pool", cores=4)
+    cluster = sm.Cluster(Environment(), "pool", cores=4)
     cluster.start(job(3))
-    with pytest.raises(ImpossibleJobError, match="job 9: needs 2 cores, and 1 of cluster 'pool' are free"):
+    with pytest.raises(sm.ImpossibleJobError, match="job 9: needs 2 cores, and 1 of cluster 'pool' are free"):
         cluster.start(job(2, job_id=9))
     assert cluster.free_cores == 1
 
 
 def test_an_attempt_says_how_it_went_and_then_is_called_when_its_cores_are_free() -> None:
     env = Environment(start_s=3.0)
-    cluster = Cluster(env, "pool", cores=4)
-    seen: list[tuple[Attempt, int]] = []
+    cluster = sm.Cluster(env, "pool", cores=4)
+    seen: list[tuple[sm.Attempt, int]] = []
     attempt = cluster.start(job(3), then=lambda done: seen.append((done, cluster.free_cores)))
     assert (attempt.end_s, attempt.outcome) == (None, None)
     assert repr(attempt) == "<Attempt of job 1 from 3 s>"
     env.run()
-    assert (attempt.start_s, attempt.end_s, attempt.outcome) == (3.0, 13.0, Outcome.COMPLETED)
+    assert (attempt.start_s, attempt.end_s, attempt.outcome) == (3.0, 13.0, sm.Outcome.COMPLETED)
     assert seen == [(attempt, 4)]
 
 
@@ -113,29 +108,29 @@ def test_an_attempt_says_how_it_went_and_then_is_called_when_its_cores_are_free(
 )
 def test_a_job_is_stopped_at_its_limit(limit_s: float, end_s: float, outcome: str) -> None:
     env = Environment()
-    attempt = Cluster(env, "pool", cores=4).start(job(1), limit_s=limit_s)
+    attempt = sm.Cluster(env, "pool", cores=4).start(job(1), limit_s=limit_s)
     env.run()
-    assert (attempt.end_s, attempt.outcome) == (end_s, Outcome[outcome])
+    assert (attempt.end_s, attempt.outcome) == (end_s, sm.Outcome[outcome])
 
 
 # -- extending it --------------------------------------------------------------------------------------
 
 
-class WithSetup(Cluster):
+class WithSetup(sm.Cluster):
     """Each job first waits 3 s for its files."""
 
-    def execute(self, attempt: Attempt) -> Process:
+    def execute(self, attempt: sm.Attempt) -> Process:
         yield Timeout(self.env, 3.0)
         yield from super().execute(attempt)
 
 
-def starts(cluster_class: type[Cluster], **options: object) -> tuple[list[float], list[float]]:
+def starts(cluster_class: type[sm.Cluster], **options: object) -> tuple[list[float], list[float]]:
     env = sm.Environment()
     cluster = cluster_class(env, "mine", cores=2)
     scheduler = sm.QueueScheduler(env, cluster, **options)
-    log = Workload([1, 2, 3], [0, 1, 2], [10, 10, 4], [10, 10, 4], [1, 2, 1])
+    log = sm.Workload([1, 2, 3], [0, 1, 2], [10, 10, 4], [10, 10, 4], [1, 2, 1])
     sm.Source(env, log, into=scheduler)
-    attempts: list[Attempt] = []
+    attempts: list[sm.Attempt] = []
     env.on(sm.Ended, lambda event: attempts.append(event.attempt))
     env.run()
     attempts.sort(key=lambda attempt: attempt.job.job_id)
@@ -143,7 +138,7 @@ def starts(cluster_class: type[Cluster], **options: object) -> tuple[list[float]
 
 
 def test_a_cluster_may_say_how_long_a_job_runs_there() -> None:
-    assert starts(Cluster) == ([0, 10, 2], [10, 20, 6])
+    assert starts(sm.Cluster) == ([0, 10, 2], [10, 20, 6])
     assert starts(Twice) == ([0, 20, 2], [20, 40, 10])
     assert starts(Twice, overrun="kill") == ([0, 10, 2], [10, 20, 6])
 
@@ -156,7 +151,7 @@ def test_a_job_lost_during_what_it_does_runs_again_from_the_start() -> None:
     env = sm.Environment()
     cluster = WithSetup(env, "mine", machines=1, cores_per_machine=2)
     scheduler = sm.QueueScheduler(env, cluster)
-    sm.Source(env, Workload([1], [0], [10], [10], [2]), into=scheduler)
+    sm.Source(env, sm.Workload([1], [0], [10], [10], [2]), into=scheduler)
     recorder = sm.Recorder(env)
     env.process(switch(env, cluster, [(2, 0, False), (4, 0, True), (9, 0, False), (20, 0, True)]))
     env.run()
@@ -167,7 +162,7 @@ def test_a_job_lost_during_what_it_does_runs_again_from_the_start() -> None:
     ]
 
 
-def switch(env: Environment, cluster: Cluster, plan: list[tuple[float, int, bool]]) -> Process:
+def switch(env: Environment, cluster: sm.Cluster, plan: list[tuple[float, int, bool]]) -> Process:
     """Power machines: (instant, machine, on)."""
     for instant, index, on in plan:
         yield env.at(instant)
@@ -182,11 +177,10 @@ def model(
     plan: list[tuple[float, int, bool]], jobs: list[tuple[float, float, int]], machines: int = 2, **options: object
 ) -> tuple[sm.Schedule, list[list[float]]]:
     """Run jobs (submit, runtime, cores) on machines of 2 cores; attempts are (job, start, end, outcome)."""
-    env = sm.Environment()
-    cluster = Cluster(env, "green", machines=machines, cores_per_machine=2)
+    env, cluster = machines_on(machines, 2)
     scheduler = sm.QueueScheduler(env, cluster, **options)
     submit_s, runtime_s, cores = zip(*jobs, strict=True)
-    log = Workload(range(1, len(jobs) + 1), submit_s, runtime_s, runtime_s, cores)
+    log = sm.Workload(range(1, len(jobs) + 1), submit_s, runtime_s, runtime_s, cores)
     sm.Source(env, log, into=scheduler)
     recorder = sm.Recorder(env)
     env.process(switch(env, cluster, plan))
@@ -245,8 +239,7 @@ def test_a_machine_may_go_off_and_on_within_an_instant(decide: str, backfilling:
 
 def test_switching_twice_is_switching_once() -> None:
     seen: list[tuple[float, bool]] = []
-    env = sm.Environment()
-    cluster = Cluster(env, "green", machines=2, cores_per_machine=2)
+    env, cluster = machines_on(2, 2)
     env.on(sm.Powered, lambda event: seen.append((env.now, event.machine.is_on)))
     env.process(switch(env, cluster, [(1, 0, True), (2, 0, False), (2, 0, False), (3, 0, False), (4, 0, True)]))
     env.run()
@@ -255,8 +248,7 @@ def test_switching_twice_is_switching_once() -> None:
 
 
 def test_power_off_says_when_it_is_done() -> None:
-    env = sm.Environment()
-    cluster = Cluster(env, "green", machines=1, cores_per_machine=2)
+    env, cluster = machines_on(1, 2)
     attempt = cluster.start(job(2))
     seen: list[object] = []
 
@@ -271,30 +263,29 @@ def test_power_off_says_when_it_is_done() -> None:
     env.process(operator())
     env.run()
     assert seen == [3.0, False, 0]
-    assert (attempt.outcome, attempt.end_s) == (Outcome.LOST, 3.0)
+    assert (attempt.outcome, attempt.end_s) == (sm.Outcome.LOST, 3.0)
 
 
 def test_a_job_that_would_have_been_killed_is_lost_with_its_machine() -> None:
-    env = sm.Environment()
-    cluster = Cluster(env, "green", machines=1, cores_per_machine=2)
+    env, cluster = machines_on(1, 2)
     attempt = cluster.start(job(2), limit_s=5.0)
     env.process(switch(env, cluster, [(3, 0, False)]))
     env.run()
-    assert attempt.outcome is Outcome.LOST
+    assert attempt.outcome is sm.Outcome.LOST
 
 
-class Working(Cluster):
+class Working(sm.Cluster):
     """A cluster whose attempts are processes."""
 
-    def execute(self, attempt: Attempt) -> Process:
+    def execute(self, attempt: sm.Attempt) -> Process:
         yield from super().execute(attempt)
 
 
-@pytest.mark.parametrize("kind", [Cluster, Working])
-def test_an_attempt_is_stopped_once_and_one_that_has_ended_stays_as_it_is(kind: type[Cluster]) -> None:
+@pytest.mark.parametrize("kind", [sm.Cluster, Working])
+def test_an_attempt_is_stopped_once_and_one_that_has_ended_stays_as_it_is(kind: type[sm.Cluster]) -> None:
     env = sm.Environment()
     cluster = kind(env, "pool", cores=2)
-    ended: list[tuple[float, Outcome | None]] = []
+    ended: list[tuple[float, sm.Outcome | None]] = []
     env.on(sm.Ended, lambda event: ended.append((env.now, event.attempt.outcome)))
     attempt = cluster.start(job(1))
     other = cluster.start(job(1))
@@ -304,21 +295,23 @@ def test_an_attempt_is_stopped_once_and_one_that_has_ended_stays_as_it_is(kind: 
     env.run()
     other.interrupt()
     env.run()
-    assert ended == [(3.0, Outcome.LOST), (10.0, Outcome.COMPLETED)]
+    assert ended == [(3.0, sm.Outcome.LOST), (10.0, sm.Outcome.COMPLETED)]
     assert cluster.free_cores == 2
     assert not cluster.running
 
 
 def test_attempts_that_are_processes_make_the_same_schedule() -> None:
-    workload = Workload(range(9), [0, 0, 1, 1, 2, 5, 5, 6, 9], [3, 0, 4, 1, 0, 3, 3, 2, 1], [3] * 9, [1, 2] * 4 + [2])
+    workload = sm.Workload(
+        range(9), [0, 0, 1, 1, 2, 5, 5, 6, 9], [3, 0, 4, 1, 0, 3, 3, 2, 1], [3] * 9, [1, 2] * 4 + [2]
+    )
 
-    def run(kind: type[Cluster]) -> sm.Schedule:
+    def run(kind: type[sm.Cluster]) -> sm.Schedule:
         env = sm.Environment()
         cluster = kind(env, "green", machines=2, cores_per_machine=1)
         env.process(switch(env, cluster, [(2, 1, False), (5, 1, True)]))
         return scheduled(sm.QueueScheduler(env, cluster, overrun="kill"), workload)
 
-    plain, working = run(Cluster), run(Working)
+    plain, working = run(sm.Cluster), run(Working)
     assert plain.start_s.tolist() == working.start_s.tolist()
     assert plain.end_s.tolist() == working.end_s.tolist()
     assert plain.all_attempts().equals(working.all_attempts())

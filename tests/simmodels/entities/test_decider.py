@@ -9,7 +9,7 @@ import simmodels as sm
 from simmodels.entities.decider import Decider
 from simmodels.errors import RequestError
 from simmodels.policies.queue_options import Decide
-from tests.model_scripts import recorded, scheduled
+from tests.model_scripts import machines_on, queue_on, recorded, scheduled
 from tests.own_schedulers import Fleeing
 
 
@@ -107,8 +107,7 @@ def test_a_lost_job_that_ended_sends_elsewhere_leaves_its_queue(
 
 @pytest.mark.parametrize("kind", [sm.FirstFit, sm.TargetAsap])
 def test_a_placer_forgets_a_lost_job_that_ended_lets_go(kind: Any) -> None:  # noqa: ANN401
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "a", machines=1, cores_per_machine=4)
+    env, cluster = machines_on(1, 4)
     options = {} if kind is sm.FirstFit else {"reference": sm.Workload([1], [0.0], [5.0], [5.0], [1])}
     placer: Any = type("Mine", (OnlyLooks, kind), {"seen": []})(env, cluster, **options)
     recorder = sm.Recorder(env)
@@ -145,8 +144,7 @@ def test_workflows_into_a_scheduler_of_rigid_jobs_are_refused(flows: Any, kind: 
 
 
 def test_a_source_takes_a_list_of_jobs() -> None:
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4))
+    _, queue = queue_on(4)
     assert scheduled(queue, [sm.Job(3, 0.0, 1.0, 1.0, 1)]).workload.job_id.tolist() == [3]
 
 
@@ -172,8 +170,7 @@ class Anything:
 
 
 def test_a_pool_beside_machines_is_proved_too() -> None:
-    env = sm.Environment()
-    pool = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4))
+    env, pool = queue_on(4)
     placer = sm.FirstFit(env, sm.Cluster(env, "b", machines=1, cores_per_machine=4))
     recorder = sm.Recorder(env)
     for number, scheduler in enumerate((pool, placer)):

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
-from tests.model_scripts import recorded, scheduled
+from tests.model_scripts import machines_on, queue_on, recorded, scheduled
 from tests.own_schedulers import AsTheyCome
 
 
@@ -41,8 +40,7 @@ def test_the_schedule_is_that_of_rigid_jobs_that_are_submitted_when_tasks_are(
     flows: list[sm.Workflow],
     backfilling: Any,  # noqa: ANN401
 ) -> None:
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4), backfilling=backfilling)
+    env, queue = queue_on(4, backfilling=backfilling)
     sm.Source(env, flows, into=queue)
     sent: list[tuple[float, sm.TaskRun]] = []
     env.on(sm.Routed, lambda event: sent.append((env.now, event.job)))
@@ -90,27 +88,26 @@ def test_before_any_scheduler_on_changing_machines_all_are_done_in_order(
 def test_what_cannot_run_is_refused_when_the_model_is_built() -> None:
     env = sm.Environment()
     queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4, kind="A"))
-    with pytest.raises(ImpossibleJobError, match="job 9"):
+    with pytest.raises(sm.ImpossibleJobError, match="job 9"):
         sm.Source(env, [diamond(9, 0.0, cores=5)], into=queue)
-    with pytest.raises(ImpossibleJobError, match="kind 'B'"):
+    with pytest.raises(sm.ImpossibleJobError, match="kind 'B'"):
         sm.Source(env, [diamond(9, 0.0, kind="B")], into=queue)
     other = sm.QueueScheduler(env, sm.Cluster(env, "d", cores=4, kind="B"))
     with pytest.raises(
-        RequestError, match="job 9 asks for kinds of clusters behind a RoundRobin; submit it into an Auctioneer"
+        sm.RequestError, match="job 9 asks for kinds of clusters behind a RoundRobin; submit it into an Auctioneer"
     ):
         sm.Source(env, [diamond(9, 0.0, kind="B")], into=sm.RoundRobin(env, [queue, other]))
     flow = diamond(9, 0.0)
     before = sm.Dependencies(env, queue)
     before.submit(flow)
-    with pytest.raises(RequestError, match="job 9 is submitted again before it is done; submit a copy"):
+    with pytest.raises(sm.RequestError, match="job 9 is submitted again before it is done; submit a copy"):
         before.submit(flow)
-    with pytest.raises(ImpossibleJobError):
+    with pytest.raises(sm.ImpossibleJobError):
         before.accept(sm.Workload([1], [0], [1], [1], [9]))
 
 
 def test_a_bandit_learns_from_tasks_too() -> None:
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=2))
+    env, queue = queue_on(2)
     sm.Source(env, [diamond(number, 10.0 * number) for number in range(30)], into=queue)
     tuner = sm.Tuner(env, queue, sm.FullFeedback(orders=["FCFS", "LCFS"]), period_s=100.0)
     schedule = recorded(env)
@@ -178,16 +175,14 @@ def test_tasks_are_held_back_until_their_data_are_wherever_they_can_run(
 def test_in_front_of_one_cluster_nothing_travels(flows: list[sm.Workflow], ccr: float) -> None:
     starts = []
     for share in (ccr, 0.0):
-        env = sm.Environment()
-        queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
+        env, queue = queue_on(4)
         sm.Source(env, flows, into=sm.Dependencies(env, queue, ccr=share))
         starts.append(recorded(env).start_s.tolist())
     assert starts[0] == starts[1]
 
 
 def test_in_front_of_a_placer_a_task_must_fit_on_a_machine() -> None:
-    env = sm.Environment()
-    wide = sm.Cluster(env, "wide", machines=2, cores_per_machine=2)
+    env, wide = machines_on(2, 2)
     queues = [sm.FirstFit(env, wide), sm.QueueScheduler(env, sm.Cluster(env, "q", cores=4))]
     before = sm.Dependencies(env, sm.RoundRobin(env, queues), ccr=1.0)
     sm.Source(env, [sm.Workflow(1, 0.0, [5.0, 5.0], [4, 3], [(0, 1)])], into=before)
@@ -196,17 +191,16 @@ def test_in_front_of_a_placer_a_task_must_fit_on_a_machine() -> None:
 
 
 def test_travel_that_is_refused() -> None:
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
-    with pytest.raises(RequestError, match=r"ccr must be a finite number >= 0 \(got -1\)"):
+    env, queue = queue_on(4)
+    with pytest.raises(sm.RequestError, match=r"ccr must be a finite number >= 0 \(got -1\)"):
         sm.Dependencies(env, queue, ccr=-1)
-    with pytest.raises(RequestError, match=r"tick_s must be a finite number of seconds > 0 \(got 0\)"):
+    with pytest.raises(sm.RequestError, match=r"tick_s must be a finite number of seconds > 0 \(got 0\)"):
         sm.Dependencies(env, queue, tick_s=0)
-    with pytest.raises(UnknownNameError, match="unknown network 'clusters'"):
+    with pytest.raises(sm.UnknownNameError, match="unknown network 'clusters'"):
         sm.Dependencies(env, queue, network="clusters")  # type: ignore[arg-type]
     sm.Dependencies(env, queue, ccr=0.2).wake(0.0)  # it decides nothing
     what = "data travel in no time in front of clusters where data travel with ccr=0.2, network='cluster', tick_s=1"
-    with pytest.raises(RequestError, match=f"{what}; let all sources share one Dependencies"):
+    with pytest.raises(sm.RequestError, match=f"{what}; let all sources share one Dependencies"):
         sm.Source(env, [diamond(1, 0.0)], into=queue)
 
 
@@ -271,7 +265,7 @@ def test_however_workflows_are_sent_their_data_travel_as_one_says(
     terms = sm.Terms(**said)
     if before is not None:
         if sm.Terms(**said | before).travel != terms.travel:
-            with pytest.raises(RequestError, match="in front of clusters where data travel"):
+            with pytest.raises(sm.RequestError, match="in front of clusters where data travel"):
                 sm.Dependencies(env, taker, **before)
             return
         taker = sm.Dependencies(env, taker, **before)
@@ -303,7 +297,7 @@ def test_owners_of_transfers_that_disagree_are_refused_when_the_model_is_built()
     env = sm.Environment()
     router = sm.RoundRobin(env, [auctioneer(env, "ab", {}), auctioneer(env, "cd", {"ccr": 0.5})])
     with pytest.raises(
-        RequestError,
+        sm.RequestError,
         match=r"data travel with ccr=0.2, network='cluster', tick_s=1 in front of clusters where data travel with "
         r"ccr=0.5, network='cluster', tick_s=1; give all of them the same ccr, network and tick_s$",
     ):
@@ -316,7 +310,7 @@ def test_owners_of_transfers_that_disagree_are_refused_when_the_model_is_built()
     sm.Source(env, [diamond(2, 0.0)], into=queue_of(env, "e"))  # alone, from where nothing travels
     other = sm.RoundRobin(env, [queue_of(env, "c"), queue_of(env, "d")])
     what = "data travel in no time beside clusters where data travel with ccr=0.2, network='cluster', tick_s=1"
-    with pytest.raises(RequestError, match=f"{what}; give all of them the same ccr"):
+    with pytest.raises(sm.RequestError, match=f"{what}; give all of them the same ccr"):
         sm.Source(env, [diamond(2, 0.0)], into=other)
 
 
@@ -324,7 +318,7 @@ def test_owners_of_transfers_that_disagree_are_refused_when_the_model_is_built()
 def test_an_auction_that_ends_with_the_last_submission_takes_nothing_from_routers(before: Any) -> None:  # noqa: ANN401
     env = sm.Environment()
     with pytest.raises(
-        RequestError, match="jobs that a router sends into an auction with end='submit'; use end='drain'"
+        sm.RequestError, match="jobs that a router sends into an auction with end='submit'; use end='drain'"
     ):
         before(env, auctioneer(env, "a", {"end": "submit"}))
 
@@ -353,7 +347,7 @@ def test_in_one_call_data_travel_as_the_router_or_the_auction_says(asked: dict[s
     schedule = sm.simulate(flows, on=[("a", 4), ("b", 4)], **asked).validate()
     assert schedule.terms.ccr == ccr
     if "bid" in asked:
-        with pytest.raises(RequestError, match="router 'RoundRobin' beside a bid"):
+        with pytest.raises(sm.RequestError, match="router 'RoundRobin' beside a bid"):
             sm.simulate(flows, on=[("a", 4), ("b", 4)], **{"router": "RoundRobin"} | asked)
 
 
@@ -361,8 +355,7 @@ def test_in_one_call_data_travel_as_the_router_or_the_auction_says(asked: dict[s
 
 
 def test_rigid_jobs_and_workflows_of_one_source_by_hand() -> None:
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4), backfilling="none")
+    env, queue = queue_on(4, backfilling="none")
     log = sm.Workload([1, 2, 3], [0, 6, 6], [3, 4, -1], [3, 4, 4], [4, 4, 1])
     source = sm.Source(env, sm.Workload.concat([log, [diamond(9, 1.0)]], name="both"), into=queue)
     recorder = sm.Recorder(env)
@@ -420,8 +413,7 @@ def forwarding(env: sm.Environment, queues: list[sm.QueueScheduler]) -> sm.Aucti
 
 
 def test_a_mixed_workload_is_refused_as_its_parts_are() -> None:
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
+    env, queue = queue_on(4)
     auction = sm.Auctioneer(env, [sm.Cluster(env, "a", cores=4)], end="submit")
     log, wide = sm.Workload([7], [0], [3], [3], [4]), sm.Workload([7], [0], [3], [3], [5])
     both = sm.Workload.concat([log, [diamond(9, 1.0)]])
@@ -429,11 +421,11 @@ def test_a_mixed_workload_is_refused_as_its_parts_are() -> None:
         (sm.Workload.concat([wide, [diamond(9, 1.0)]]), "job 7: needs 5 cores"),
         (sm.Workload.concat([log, [diamond(9, 1.0, cores=5)]]), "job 9: task 0 needs 5 cores"),
     ):
-        with pytest.raises(ImpossibleJobError, match=text):
+        with pytest.raises(sm.ImpossibleJobError, match=text):
             sm.Source(env, work, into=queue)
-    with pytest.raises(RequestError, match="rigid jobs in an auction with end='submit'"):
+    with pytest.raises(sm.RequestError, match="rigid jobs in an auction with end='submit'"):
         sm.Source(env, both, into=auction)
-    with pytest.raises(RequestError, match=r"the window .* of workflows"):
+    with pytest.raises(sm.RequestError, match=r"the window .* of workflows"):
         sm.Source(env, both, into=queue, window_s=(0.0, 9.0))
-    with pytest.raises(RequestError, match="column cores of workload 'workload' is not that of its workflows"):
+    with pytest.raises(sm.RequestError, match="column cores of workload 'workload' is not that of its workflows"):
         sm.Source(env, dataclasses.replace(both, cores=[4, 1, 1, 1, 1]), into=queue)

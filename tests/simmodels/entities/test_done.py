@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 import simmodels as sm
-from tests.model_scripts import recorded
+from tests.model_scripts import machines_on, recorded
 from tests.own_schedulers import AsTheyCome
 
 
 def test_a_model_with_a_walk_that_never_ends_is_done_when_its_jobs_are() -> None:
-    env = sm.Environment(seed=7)
-    cluster = sm.Cluster(env, "c", machines=4, cores_per_machine=1)
+    env, cluster = machines_on(4, 1, seed=7)
     sm.MarkovCapacity(env, cluster, low=1, high=4, step=1, period_s=10)
     sm.Source(env, sm.Workload([1, 2], [0, 50], [30, 3], [30, 3], [1, 1]), into=sm.QueueScheduler(env, cluster))
     schedule = recorded(env, until=sm.all_done(env))
@@ -24,8 +23,7 @@ def test_a_model_with_a_walk_that_never_ends_is_done_when_its_jobs_are() -> None
 
 @pytest.mark.parametrize("into", ["auction", "queue", "forward", "placer"])
 def test_workflows_are_done_when_their_last_task_is_or_they_starve(into: str) -> None:
-    env = sm.Environment(seed=1)
-    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=64)
+    env, cluster = machines_on(2, 64, seed=1)
     sm.MarkovCapacity(env, cluster, low=1, high=2, step=1, period_s=10_000)
     taker: sm.Auctioneer | sm.Scheduler
     if into == "auction":
@@ -59,8 +57,7 @@ def test_a_model_without_jobs_is_done_at_once() -> None:
 
 
 def test_an_auction_that_is_closed_is_done_when_nothing_runs() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "a", machines=1, cores_per_machine=4)
+    env, cluster = machines_on(1, 4)
     auction = sm.Auctioneer(env, [cluster], end="submit")
     sm.Failures(env, cluster, mtbf_s=1e6, repair_s=1)
     sm.Source(env, [sm.Workflow(i, 0.0, [5.0, 5.0], 4, [(0, 1)]) for i in (1, 2)], into=auction)
@@ -93,8 +90,7 @@ def test_a_model_with_a_job_that_can_never_run_ends_and_says_why(
     into: Callable[..., sm.Scheduler], options: dict[str, Any], starts: list[float]
 ) -> None:
     """A walk of at most 12 of 16 machines, and a job of 16."""
-    env = sm.Environment(seed=1)
-    cluster = sm.Cluster(env, "c", machines=16, cores_per_machine=1)
+    env, cluster = machines_on(16, 1, seed=1)
     sm.MarkovCapacity(env, cluster, low=4, high=15, step=4, period_s=10, start=4)  # which 15 is no step of
     if into is sm.RoundRobin:
         taker = into(env, [sm.QueueScheduler(env, cluster)])
@@ -113,8 +109,7 @@ def test_a_model_with_a_job_that_can_never_run_ends_and_says_why(
 @pytest.mark.parametrize("kind", [None, "B"])
 def test_an_auction_that_is_held_up_elsewhere_ends_and_says_why(kind: str | None) -> None:
     """A job of 16 is in the queue behind; or, of one kind, holds back the tasks of another."""
-    env = sm.Environment(seed=1)
-    walks = sm.Cluster(env, "c", machines=16, cores_per_machine=1, kind=kind)
+    env, walks = machines_on(16, 1, seed=1, kind=kind)
     sm.MarkovCapacity(env, walks, low=4, high=12, step=4, period_s=10)
     jobs = sm.Workload([1], [20], [3], [3], [16])
     if kind is None:
@@ -133,8 +128,7 @@ def test_an_auction_that_is_held_up_elsewhere_ends_and_says_why(kind: str | None
 
 
 def test_a_model_in_which_nothing_happens_any_more_ends_and_says_what_waits() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=4)
+    env, cluster = machines_on(2, 4)
     sm.TraceCapacity(env, cluster, [(0, 2), (10, 1)])
     sm.Source(env, sm.Workload([1], [20], [3], [3], [8]), into=sm.QueueScheduler(env, cluster))
     with pytest.raises(

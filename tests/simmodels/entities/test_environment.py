@@ -8,12 +8,8 @@ import pytest
 from simpy.events import Event
 
 import simmodels as sm
-from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, POWER, Environment
-from simmodels.entities.queue_scheduler import QueueScheduler
-from simmodels.errors import RequestError, StoppedError
 from simmodels.ground.streams import stream
-from simmodels.work.workload import Job
 
 
 def test_a_stream_depends_on_seed_and_names_only() -> None:
@@ -38,9 +34,9 @@ def test_the_environment_and_its_schedulers_say_in_a_line_how_they_are() -> None
 def test_the_clock_is_a_float_from_its_start_on() -> None:
     env = Environment(start_s=5)
     assert type(env.now) is float
-    cluster = Cluster(env, "a", cores=1)
-    scheduler = QueueScheduler(env, cluster)
-    scheduler.submit(Job(1, 5.0, 1.0, 1.0, 1))
+    cluster = sm.Cluster(env, "a", cores=1)
+    scheduler = sm.QueueScheduler(env, cluster)
+    scheduler.submit(sm.Job(1, 5.0, 1.0, 1.0, 1))
     env.run()
     assert env.now == 6.0
 
@@ -60,7 +56,7 @@ def test_at_hits_an_instant_that_a_timeout_would_miss() -> None:
 def test_at_refuses_the_past_and_allows_now() -> None:
     env = Environment(start_s=10.0)
     env.at(10.0)
-    with pytest.raises(RequestError, match=r"an event at 9.5 s; it is 10 s already"):
+    with pytest.raises(sm.RequestError, match=r"an event at 9.5 s; it is 10 s already"):
         env.at(9.5)
 
 
@@ -90,7 +86,7 @@ def test_power_changes_follow_all_else_of_an_instant_and_decisions_follow_them()
 
 
 def test_an_event_that_is_no_class_is_refused() -> None:
-    with pytest.raises(RequestError, match=r"env.on\('ended', ...\); give the event as a class, such as"):
+    with pytest.raises(sm.RequestError, match=r"env.on\('ended', ...\); give the event as a class, such as"):
         Environment().on("ended", print)  # type: ignore[arg-type]
 
 
@@ -114,14 +110,14 @@ def test_without_an_observer_no_event_is_created() -> None:
 
 
 def test_entities_are_known_by_their_kind_in_the_order_they_were_made() -> None:
-    class Mine(Cluster):
+    class Mine(sm.Cluster):
         pass
 
     env = Environment()
-    first, second = Mine(env, "b", cores=1), Cluster(env, "a", cores=1)
-    assert env.all(Cluster) == [first, second]
+    first, second = Mine(env, "b", cores=1), sm.Cluster(env, "a", cores=1)
+    assert env.all(sm.Cluster) == [first, second]
     assert env.all(Mine) == [first]
-    assert env.all(QueueScheduler) == []
+    assert env.all(sm.QueueScheduler) == []
 
 
 MODELS = """
@@ -143,5 +139,7 @@ def test_models_that_are_done_do_not_pile_up_in_memory() -> None:
 def test_an_event_that_never_happens_is_reported() -> None:
     env = Environment()
     env.at(3)
-    with pytest.raises(StoppedError, match="at 3 s nothing is left to happen, and the event of until has not; a Rec"):
+    with pytest.raises(
+        sm.StoppedError, match="at 3 s nothing is left to happen, and the event of until has not; a Rec"
+    ):
         env.run(until=env.event())

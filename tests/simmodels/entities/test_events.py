@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.entities.environment import Process
-from tests.model_scripts import rigid, scheduled
+from tests.model_scripts import machines_on, queue_on, rigid, scheduled
 
 
 def events_of(env: sm.Environment, *kinds: type) -> list[tuple[float, Any]]:
@@ -19,8 +19,7 @@ def events_of(env: sm.Environment, *kinds: type) -> list[tuple[float, Any]]:
 
 
 def test_backfilled_jobs_say_why_and_reservations_when_they_change() -> None:
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
+    env, queue = queue_on(4)
     # Job 1 has two cores until 10 by its estimate, and ends at 6; job 2 needs three: one core is extra then.
     jobs = rigid((0, 6, 10, 2), (1, 5, 5, 3), (2, 3, 3, 1), (3, 20, 20, 1), (4, 9, 9, 2))
     sm.Source(env, jobs, into=queue)
@@ -55,8 +54,7 @@ def test_backfilled_is_who_passes_another_and_reservations_are_kept(
     rows: list[tuple[int, int, int, int]], options: dict[str, Any]
 ) -> None:
     jobs = rigid(*((submit, runtime, runtime + more, cores) for submit, runtime, more, cores in sorted(rows)))
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=5), **options)
+    env, queue = queue_on(5, **options)
     seen = events_of(env, sm.Backfilled, sm.Reserved, sm.Started)
     start_s = scheduled(queue, jobs).start_s
     alone = sm.simulate(jobs, cores=5, **options, engine="compiled")
@@ -79,8 +77,7 @@ def test_backfilled_is_who_passes_another_and_reservations_are_kept(
 
 
 def test_what_happens_on_the_way_of_a_job_is_published_in_order() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=2)
+    env, cluster = machines_on(2, 2)
     queue = sm.QueueScheduler(env, cluster)
     router = sm.RoundRobin(env, [queue])
     kinds = (sm.Submitted, sm.Routed, sm.Started, sm.Ended, sm.Lost, sm.Powered)
@@ -131,8 +128,7 @@ def test_an_observer_may_send_a_job_elsewhere_when_its_reservation_is_late(backf
             queue.withdraw(event.job)
             other.enqueue(event.job)
 
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), backfilling=backfilling)
+    env, queue = queue_on(4, backfilling=backfilling)
     other = sm.QueueScheduler(env, sm.Cluster(env, "b", cores=4))
     env.on(sm.Reserved, move)
     schedule = scheduled(queue, rigid((0, 9, 9, 3), (0, 9, 9, 4), (0, 2, 2, 1), (1, 9, 9, 4)))
@@ -141,8 +137,7 @@ def test_an_observer_may_send_a_job_elsewhere_when_its_reservation_is_late(backf
 
 
 def test_options_may_change_while_jobs_are_being_started() -> None:
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4))
+    env, queue = queue_on(4)
     once = [True]
     reserved: list[tuple[int, float]] = []
     env.on(sm.Started, lambda _: queue.reconfigure(backfilling="conservative") if once and once.pop() else None)
@@ -153,15 +148,13 @@ def test_options_may_change_while_jobs_are_being_started() -> None:
 
 
 def test_warm_jobs_and_moving_orders_have_no_reservations_that_are_no_number() -> None:
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), order="WFP3", backfilling="conservative", warm_jobs=3)
+    env, queue = queue_on(4, order="WFP3", backfilling="conservative", warm_jobs=3)
     seen = events_of(env, sm.Reserved)
     sm.Source(env, rigid((0, 9, 9, 4), (1, 9, 9, 4), (2, 9, 9, 4), (3, 9, 9, 4), (4, 9, 9, 4)), into=queue)
     env.run()
     assert seen
     assert all(now <= event.start_s for now, event in seen)
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), order="WFP3", backfilling="conservative")
+    env, queue = queue_on(4, order="WFP3", backfilling="conservative")
     seen = events_of(env, sm.Reserved)
     sm.Source(env, rigid((0, 9, 9, 4), (1, 9, 9, 4)), into=queue)
     env.run()

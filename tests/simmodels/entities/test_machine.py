@@ -8,7 +8,7 @@ from hypothesis import given
 
 import simmodels as sm
 from simmodels.entities.environment import Process
-from tests.model_scripts import scheduled
+from tests.model_scripts import machines_on, scheduled
 
 
 def test_a_machine_is_on_iff_nobody_holds_it() -> None:
@@ -25,8 +25,7 @@ def test_a_machine_is_on_iff_nobody_holds_it() -> None:
 
 
 def test_the_first_of_several_notices_says_when_a_machine_goes() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=1)
+    _, cluster = machines_on(2, 1)
     machine = cluster.machines[0]
     machine.leave("at an instant", "a", goes_s=50.0)
     machine.leave("at an instant", "b", goes_s=20.0)
@@ -38,8 +37,7 @@ def test_the_first_of_several_notices_says_when_a_machine_goes() -> None:
 
 
 def test_a_machine_that_drains_for_two_is_held_by_both() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1)
+    env, cluster = machines_on(1, 1)
     cluster.start(sm.Job(1, 0.0, 5.0, 5.0, 1))
     (machine,) = cluster.machines
     machine.leave("once idle", "a")
@@ -50,8 +48,7 @@ def test_a_machine_that_drains_for_two_is_held_by_both() -> None:
 
 
 def test_a_script_does_not_switch_on_what_another_process_holds() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=1)
+    env, cluster = machines_on(2, 1)
     sm.TraceCapacity(env, cluster, [(0, 1), (10, 2)])
     seen = []
 
@@ -71,8 +68,7 @@ def test_a_script_does_not_switch_on_what_another_process_holds() -> None:
 
 def test_a_machine_that_fails_is_off_whatever_a_walk_says() -> None:
     """With 2,015 samples of both processes, 1,656 found a broken machine on before machines knew who holds them."""
-    env = sm.Environment(seed=3)
-    cluster = sm.Cluster(env, "c", machines=16, cores_per_machine=1)
+    env, cluster = machines_on(16, 1, seed=3)
     walk = sm.MarkovCapacity(env, cluster, low=4, high=16, step=4, period_s=100)
     failures = sm.Failures(env, cluster, mtbf_s=1000, repair_s=300)
     samples = broken = 0
@@ -97,8 +93,7 @@ ACTS = st.lists(st.tuples(st.integers(0, 30), st.sampled_from("abc"), st.integer
 
 @given(acts=ACTS)
 def test_holds_add_up_and_cores_are_counted(acts: list[tuple[int, str, int, bool]]) -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=3)
+    env, cluster = machines_on(2, 3)
     queue = sm.QueueScheduler(env, cluster)
     work = sm.Workload(range(8), range(0, 24, 3), [5] * 8, [5] * 8, [1, 2, 3, 4, 5, 6, 1, 2])
     held: list[set[str]] = [set(), set()]

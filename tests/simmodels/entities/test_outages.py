@@ -9,13 +9,11 @@ import pytest
 import simmodels as sm
 from simmodels.clusters.capacity import Mode
 from simmodels.entities.environment import Process
-from simmodels.errors import RequestError
-from tests.model_scripts import scheduled
+from tests.model_scripts import machines_on, scheduled
 
 
 def spans(machines: int, until_s: float, seed: int = 1, **options: float) -> pd.DataFrame:
-    env = sm.Environment(seed=seed)
-    cluster = sm.Cluster(env, "c", machines=machines, cores_per_machine=1)
+    env, cluster = machines_on(machines, 1, seed=seed)
     sm.Failures(env, cluster, **options)
     recorder = sm.Recorder(env)
     env.run(until=until_s)
@@ -50,8 +48,7 @@ def test_two_clusters_fail_independently() -> None:
 
 def maintained(runtime_s: float, *, notice_s: float = 0.0, mode: Mode = "kill") -> sm.Schedule:
     """Return the schedule of a job on a machine of one core that is maintained from 100 to 130 s."""
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1)
+    env, cluster = machines_on(1, 1)
     sm.Maintenance(env, cluster, start_s=100, duration_s=30, notice_s=notice_s, mode=mode)
     return scheduled(sm.QueueScheduler(env, cluster), sm.Workload([1], [0.0], [runtime_s], [runtime_s], [1]))
 
@@ -68,8 +65,7 @@ def test_maintenance_takes_what_runs_unless_it_drains() -> None:
 
 
 def test_maintenance_comes_again() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=3, cores_per_machine=1)
+    env, cluster = machines_on(3, 1)
     sm.Maintenance(env, cluster, start_s=10, duration_s=5, machines=[2, 0, 2], notice_s=1, repeat_s=20)
     seen = []
 
@@ -84,8 +80,7 @@ def test_maintenance_comes_again() -> None:
 
 
 def test_a_machine_that_is_to_go_for_two_reasons_comes_back_after_both() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1)
+    env, cluster = machines_on(1, 1)
     sm.Maintenance(env, cluster, start_s=10, duration_s=10)
     sm.Maintenance(env, cluster, start_s=15, duration_s=10)
     seen = []
@@ -120,14 +115,14 @@ def test_a_machine_that_is_to_go_for_two_reasons_comes_back_after_both() -> None
 def test_options_out_of_their_range_are_refused(kind: type[Any], options: dict[str, Any], text: str) -> None:
     env = sm.Environment()
     usual = {"start_s": 0, "duration_s": 1} if kind is sm.Maintenance else {}
-    with pytest.raises(RequestError, match=text):
+    with pytest.raises(sm.RequestError, match=text):
         kind(env, sm.Cluster(env, "c", machines=2, cores_per_machine=1), **{**usual, **options})
 
 
 def test_a_pool_of_cores_is_refused() -> None:
     env = sm.Environment()
     pool = sm.Cluster(env, "p", cores=4)
-    with pytest.raises(RequestError, match=r"cluster 'p' has no machines"):
+    with pytest.raises(sm.RequestError, match=r"cluster 'p' has no machines"):
         sm.Failures(env, pool, mtbf_s=1, repair_s=1)
-    with pytest.raises(RequestError, match=r"cluster 'p' has no machines"):
+    with pytest.raises(sm.RequestError, match=r"cluster 'p' has no machines"):
         sm.SleepWhenIdle(env, pool, after_s=1)

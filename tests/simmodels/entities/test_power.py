@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.entities.environment import Process
-from simmodels.entities.machine import Machine
-from tests.model_scripts import scheduled
+from tests.model_scripts import machines_on, scheduled
 
 if TYPE_CHECKING:
     from simmodels.entities.attempt import Attempt
@@ -64,7 +63,7 @@ class Model:
         for machine in self.cluster.machines:
             machine.power_on()
 
-    def see_power(self, machine: Machine) -> None:
+    def see_power(self, machine: sm.Machine) -> None:
         if machine.is_on:
             self.off_spans[machine.index][-1][1] = self.env.now
         else:
@@ -124,8 +123,7 @@ def test_lost_jobs_go_before_those_submitted_later(backfilling: str) -> None:
 
 def switched_by(table: sm.Capacity, until: float, *, start: float = 0.0, **how: float) -> list[tuple[float, int]]:
     """Return when how many machines were on, of a cluster of 5."""
-    env = sm.Environment(start_s=start)
-    cluster = sm.Cluster(env, "five", machines=5, cores_per_machine=1)
+    env, cluster = machines_on(5, 1, name="five", start_s=start)
     sm.TraceCapacity(env, cluster, table, **how)
     on = [(start, sum(machine.is_on for machine in cluster.machines))]
     env.on(sm.Powered, lambda _: on.append((env.now, sum(machine.is_on for machine in cluster.machines))))
@@ -155,8 +153,7 @@ def test_a_table_that_cannot_repeat_is_refused() -> None:
 
 
 def walks(**how: object) -> list[tuple[float, int]]:
-    env = sm.Environment(seed=3)
-    cluster = sm.Cluster(env, "five", machines=5, cores_per_machine=1)
+    env, cluster = machines_on(5, 1, seed=3)
     sm.MarkovCapacity(env, cluster, period_s=10, **how)
     on: list[tuple[float, int]] = []
     env.on(sm.Powered, lambda _: on.append((env.now, sum(machine.is_on for machine in cluster.machines))))
@@ -209,8 +206,7 @@ def test_a_walk_that_cannot_be_is_refused_at_once(how: dict[str, object], what: 
 @pytest.mark.parametrize("backfilling", ["none", "easy", "conservative"])
 @pytest.mark.parametrize("decide", ["instant", "event"])
 def test_a_job_that_ran_before_and_loses_its_machine_runs_again_from_its_start(backfilling: str, decide: str) -> None:
-    env = sm.Environment(start_s=100)
-    cluster = sm.Cluster(env, "two", machines=2, cores_per_machine=2)
+    env, cluster = machines_on(2, 2, start_s=100)
     sm.TraceCapacity(env, cluster, [(0, 2), (110, 1), (130, 2)])
     queue = sm.QueueScheduler(env, cluster, backfilling=backfilling, decide=decide)
     # the first two run at 100 s with 50 s left, the third does not fit and is dropped, the last one waits
@@ -241,8 +237,7 @@ def test_jobs_that_ran_before_need_a_scheduler_that_resumes_them() -> None:
 
 @pytest.mark.parametrize("order", ["FCFS", "SPF", "LPF", "SAF"])
 def test_jobs_that_ran_before_go_before_those_that_come_at_the_begin(order: str) -> None:
-    env = sm.Environment(start_s=100)
-    cluster = sm.Cluster(env, "two", machines=2, cores_per_machine=2)
+    env, cluster = machines_on(2, 2, start_s=100)
     queue = sm.QueueScheduler(env, cluster, order=order, overrun="kill")
     # the first has 50 s left; the second would have been killed at 90 s; the others come at the begin
     jobs = sm.Workload([1, 2, 3, 4], [50.0, 60, 100, 100], [100.0, 100, 5, 7], [100.0, 30, 5, 7], [2, 2, 2, 4])
@@ -269,8 +264,7 @@ def test_a_queue_has_the_cores_of_machines_that_take_jobs(
         np.arange(rows), np.sort(draw.integers(0, 300, rows)), draw.integers(1, 60, rows), draw.integers(1, 90, rows),
         draw.integers(1, 9, rows),
     )  # fmt: skip
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "five", machines=5, cores_per_machine=4)
+    env, cluster = machines_on(5, 4)
     table = [sm.CapacityChange(20 * k, int(draw.integers(2, 6)), notice_s, mode) for k in range(40)]
     sm.TraceCapacity(env, cluster, [*table, sm.CapacityChange(900, 5)])
     queue = sm.QueueScheduler(env, cluster, backfilling=backfilling, decide=decide)
@@ -346,8 +340,7 @@ def test_machines_that_take_time_to_come_follow_the_table(changes: list[Any], on
 
 
 def test_a_recorder_refuses_what_it_has_not_seen() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "two", machines=2, cores_per_machine=1)
+    env, cluster = machines_on(2, 1)
     scheduler = sm.FirstFit(env, cluster)
     jobs = sm.Workload([1, 2], [0.0, 0.0], [20.0, 20.0], [20.0, 20.0], [1, 1])
     sm.Source(env, jobs, into=scheduler)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 import simmodels as sm
-from tests.model_scripts import recorded, scheduled
+from tests.model_scripts import machines_on, recorded, scheduled
 
 Make = Callable[[sm.Environment, sm.Cluster], sm.Scheduler]
 
@@ -20,8 +20,7 @@ def saved(
     **how: Any,  # noqa: ANN401  its own options
 ) -> sm.Schedule:
     """Return the schedule of jobs (submit, runtime, cores) on machines of two cores."""
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=machines, cores_per_machine=2)
+    env, cluster = machines_on(machines, 2)
     sm.SleepWhenIdle(env, cluster, **how)
     submit_s, runtime_s, cores = zip(*jobs, strict=True)
     work = sm.Workload(range(len(jobs)), submit_s, runtime_s, runtime_s, cores)
@@ -51,8 +50,7 @@ def test_no_machine_sleeps_while_a_job_waits_and_some_stay_awake() -> None:
 
 
 def test_machines_that_boot_are_not_woken_twice() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=4, cores_per_machine=1)
+    env, cluster = machines_on(4, 1)
     saving = sm.SleepWhenIdle(env, cluster, after_s=0, boot_s=10)
     queue = sm.QueueScheduler(env, cluster)
     env.run(until=5)
@@ -67,8 +65,7 @@ def test_machines_that_boot_are_not_woken_twice() -> None:
 
 
 def test_machines_wake_for_jobs_that_wait_for_an_auction() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=2)
+    env, cluster = machines_on(2, 2)
     saving = sm.SleepWhenIdle(env, cluster, after_s=10, boot_s=5)
     auction = sm.Auctioneer(env, [sm.QueueScheduler(env, cluster)])
     assert scheduled(auction, sm.Workload([1, 2], [0, 100], [5, 7], [5, 7], [1, 4])).start_s.tolist() == [0, 105]
@@ -91,8 +88,7 @@ def test_every_job_is_done_and_sleeping_costs_at_most_the_boots(
 
 
 def test_a_sleeping_machine_that_is_maintained_too_is_woken() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=4)
+    env, cluster = machines_on(2, 4)
     queue = sm.QueueScheduler(env, cluster)
     sm.SleepWhenIdle(env, cluster, after_s=1)
     sm.Maintenance(env, cluster, start_s=10, duration_s=20, notice_s=0)
@@ -103,8 +99,7 @@ def test_a_sleeping_machine_that_is_maintained_too_is_woken() -> None:
 
 
 def test_a_machine_that_is_taken_while_it_boots_is_replaced() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=4)
+    env, cluster = machines_on(2, 4)
     queue = sm.QueueScheduler(env, cluster)
     sm.SleepWhenIdle(env, cluster, after_s=1, boot_s=10)
     sm.Maintenance(env, cluster, start_s=25, duration_s=1e6, notice_s=0, machines=[0])
@@ -128,16 +123,14 @@ def test_a_task_that_becomes_ready_elsewhere_wakes_machines() -> None:
 
 @pytest.mark.parametrize("kind", ["queue", "auction"])
 def test_no_machine_falls_asleep_under_a_job_of_the_same_instant(kind: str) -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=4)
+    env, cluster = machines_on(1, 4)
     taker = sm.QueueScheduler(env, cluster) if kind == "queue" else sm.Auctioneer(env, [cluster])
     sm.SleepWhenIdle(env, cluster, after_s=10, boot_s=7)
     assert scheduled(taker, [sm.Workflow(1, 10.0, [5.0], 1)]).start_s.tolist() == [10]
 
 
 def test_those_that_stay_awake_are_replaced_when_they_fail() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=1)
+    env, cluster = machines_on(2, 1)
     sm.SleepWhenIdle(env, cluster, after_s=1, awake=1)
     sm.Maintenance(env, cluster, start_s=10, duration_s=20, notice_s=0, machines=[0])
     env.run(until=5)

@@ -9,7 +9,7 @@ from hypothesis import given
 import simmodels as sm
 from simmodels.clusters.capacity import Mode
 from simmodels.policies.queue_options import Backfilling
-from tests.model_scripts import rigid, scheduled
+from tests.model_scripts import machines_on, rigid, scheduled
 from tests.own_schedulers import AsTheyCome, Twice
 
 Make = Callable[[sm.Environment, sm.Cluster], sm.Scheduler | sm.Router]
@@ -26,8 +26,7 @@ SCHEDULERS: dict[str, Make] = {
 
 def interrupted(scheduler: Make, checkpoints: sm.Checkpoints | None, *, mode: Mode = "checkpoint") -> sm.Schedule:
     """Return the schedule of a job of 100 s whose machine goes from 40 to 60 s, with notice of 10 s."""
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1, checkpoints=checkpoints)
+    env, cluster = machines_on(1, 1, checkpoints=checkpoints)
     changes = [sm.CapacityChange(0, 1), sm.CapacityChange(40, 0, 10, mode), sm.CapacityChange(60, 1)]
     sm.TraceCapacity(env, cluster, changes)
     return scheduled(scheduler(env, cluster), sm.Workload([1], [0], [100], [100], [1]), whole=True)
@@ -61,8 +60,7 @@ def test_what_runs_keeps_its_checkpoints_and_what_starts_has_the_new_ones(
 ) -> None:
     """Job 1 of 100 s has one rule until it is lost at 40 s; what starts at 60 s has the other; of two, one waits."""
     after = None if before is not None else sm.Checkpoints(interval_s=10, cost_s=1, restart_s=2)
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1, checkpoints=before)
+    env, cluster = machines_on(1, 1, checkpoints=before)
     sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 1), sm.CapacityChange(40, 0), sm.CapacityChange(60, 1)])
     into = SCHEDULERS[scheduler](env, cluster)
     env.at(30).callbacks.append(lambda _: cluster.reconfigure(checkpoints=after))
@@ -96,8 +94,7 @@ def test_checkpoints_that_are_none_are_refused_where_they_are_set() -> None:
 
 def test_a_queue_backfills_by_what_is_left_of_a_job() -> None:
     """After 40 s of its 100 s, the job that comes back at 60 s is expected to end at 120 s: one of 50 s ends before."""
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=1)
+    env, cluster = machines_on(2, 1)
     both, none = sm.CapacityChange(60, 2), sm.CapacityChange(40, 0, 10, "checkpoint")
     sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 2), none, both])
     queue = sm.QueueScheduler(env, cluster)
@@ -106,8 +103,7 @@ def test_a_queue_backfills_by_what_is_left_of_a_job() -> None:
 
 
 def test_a_job_is_killed_at_its_estimate_of_work_not_of_time() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1)
+    env, cluster = machines_on(1, 1)
     sm.TraceCapacity(env, cluster, [(0, 1), sm.CapacityChange(40, 0, 10, "checkpoint"), (60, 1)])
     queue = sm.QueueScheduler(env, cluster, overrun="kill")
     schedule = scheduled(queue, sm.Workload([1, 2], [0, 0], [100, 10], [90, 10], [1, 1]))
@@ -159,8 +155,7 @@ def test_no_work_is_lost_or_done_twice(
     backfilling: Backfilling,
     mode: Mode,
 ) -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=1, checkpoints=saving)
+    env, cluster = machines_on(2, 1, checkpoints=saving)
     table = [sm.CapacityChange(*change, mode) for change in sorted(changes)]
     sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 2), *table, sm.CapacityChange(100, 2)])
     jobs_ = rigid(*((at_s, runs_s, runs_s + 3 * (runs_s % 2), cores) for at_s, runs_s, cores in sorted(jobs)))

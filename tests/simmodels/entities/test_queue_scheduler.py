@@ -6,24 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.entities.attempt import Attempt
 from simmodels.entities.environment import Process
-from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
-from simmodels.work.workload import Job, Workload
-from tests.model_scripts import scheduled
+from tests.model_scripts import machines_on, queue_on, scheduled
 from tests.naive import Naive, Row
 
 
-def log(jobs: int = 60, seed: int = 0) -> Workload:
+def log(jobs: int = 60, seed: int = 0) -> sm.Workload:
     rng = np.random.default_rng(seed)
     runtime_s = rng.integers(0, 40, jobs)
     estimate_s = runtime_s + rng.integers(-5, 30, jobs).clip(-runtime_s)
-    return Workload(np.arange(jobs), rng.integers(0, 300, jobs), runtime_s, estimate_s, rng.integers(1, 9, jobs))
+    return sm.Workload(np.arange(jobs), rng.integers(0, 300, jobs), runtime_s, estimate_s, rng.integers(1, 9, jobs))
 
 
 def test_machines_that_stay_on_are_a_pool() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "green", machines=4, cores_per_machine=2)
+    env, cluster = machines_on(4, 2)
     schedule = scheduled(sm.QueueScheduler(env, cluster, order="SEXP", backfilling="conservative"), log())
     expected = sm.simulate(log(), cores=8, order="SEXP", backfilling="conservative").start_s
     assert schedule.start_s.tobytes() == expected.tobytes()
@@ -38,16 +34,16 @@ class Polite(sm.QueueScheduler):
     def __init__(self, env: sm.Environment, cluster: sm.Cluster, **options: object) -> None:
         super().__init__(env, cluster, **options)
         self.present: dict[int, int] = {}
-        self.held: list[Job] = []
+        self.held: list[sm.Job] = []
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: sm.Job) -> None:
         if self.present.get(job.user_id, 0) < 2:
             self.present[job.user_id] = self.present.get(job.user_id, 0) + 1
             super().submit(job)
         else:
             self.held.append(job)
 
-    def ended(self, attempt: Attempt) -> None:
+    def ended(self, attempt: sm.Attempt) -> None:
         super().ended(attempt)
         user = attempt.job.user_id
         self.present[user] -= 1
@@ -61,7 +57,7 @@ class Polite(sm.QueueScheduler):
 def test_a_scheduler_may_hold_jobs_back() -> None:
     env = sm.Environment()
     scheduler = Polite(env, sm.Cluster(env, "a", cores=4), backfilling="none")
-    workload = Workload([1, 2, 3, 4], [0, 0, 0, 1], [5, 7, 3, 2], [5, 7, 3, 2], [1, 1, 1, 1], [8, 8, 8, 9])
+    workload = sm.Workload([1, 2, 3, 4], [0, 0, 0, 1], [5, 7, 3, 2], [5, 7, 3, 2], [1, 1, 1, 1], [8, 8, 8, 9])
     sm.Source(env, workload, into=scheduler)
     recorder = sm.Recorder(env)
     env.run()
@@ -71,9 +67,8 @@ def test_a_scheduler_may_hold_jobs_back() -> None:
 
 def test_a_process_may_change_the_order_as_it_goes() -> None:
     # 1 core; job 1 runs until 10; of 2 (5 s), 3 (1 s), 4 (3 s) the shortest goes first until 10.5, then the longest
-    workload = Workload([1, 2, 3, 4], [0, 1, 2, 3], [10, 5, 1, 3], [10, 5, 1, 3], [1, 1, 1, 1])
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), order="FCFS", backfilling="none")
+    workload = sm.Workload([1, 2, 3, 4], [0, 1, 2, 3], [10, 5, 1, 3], [10, 5, 1, 3], [1, 1, 1, 1])
+    env, scheduler = queue_on(1, order="FCFS", backfilling="none")
     seen: list[list[int]] = []
 
     def tuner() -> Process:
@@ -88,8 +83,7 @@ def test_a_process_may_change_the_order_as_it_goes() -> None:
 
 
 def test_jobs_of_this_instant_wait_after_those_in_the_queue() -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), order="SPF")
+    env, scheduler = queue_on(1, order="SPF")
     for number, runtime_s in enumerate((10.0, 5.0, 3.0)):
         scheduler.submit(sm.Job(number, 0.0, runtime_s, runtime_s, 1))
     assert [job.job_id for job in scheduler.waiting] == [0, 1, 2]
@@ -105,8 +99,7 @@ def test_jobs_of_this_instant_wait_after_those_in_the_queue() -> None:
 
 def test_the_order_may_be_random_from_some_instant_on() -> None:
     def run(seed: int) -> list[float]:
-        env = sm.Environment(seed=seed)
-        scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=8), order="FCFS", backfilling="greedy")
+        env, scheduler = queue_on(8, seed=seed, order="FCFS", backfilling="greedy")
 
         def tuner() -> Process:
             yield env.at(100.5)
@@ -120,8 +113,7 @@ def test_the_order_may_be_random_from_some_instant_on() -> None:
 
 
 def test_a_schedule_names_the_order_that_was_set_last() -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), order="SPF")
+    env, scheduler = queue_on(1, order="SPF")
     recorder = sm.Recorder(env)
     env.run()
     assert "order_changes" not in recorder.schedule().about
@@ -133,8 +125,7 @@ def test_a_schedule_names_the_order_that_was_set_last() -> None:
 
 def test_a_promise_that_was_kept_earlier_does_not_keep_the_clock_running() -> None:
     """Job 2 is promised 100 s, and starts at 10 s."""
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), backfilling="conservative")
+    env, scheduler = queue_on(1, backfilling="conservative")
     sm.Source(env, sm.Workload([1, 2], [0, 1], [10, 5], [100, 5], [1, 1]), into=scheduler)
     env.run()
     assert env.now == 15
@@ -150,9 +141,8 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
-def reconfigured(work: Workload, first: dict[str, Any], *changes: tuple[float, dict[str, Any]]) -> sm.Schedule:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), **first)
+def reconfigured(work: sm.Workload, first: dict[str, Any], *changes: tuple[float, dict[str, Any]]) -> sm.Schedule:
+    env, scheduler = queue_on(4, **first)
 
     def operate() -> Process:
         for instant, options in changes:
@@ -168,12 +158,12 @@ ROWS = st.lists(
 )
 
 
-def jobs_of(rows: list[tuple[int, int, int, int]]) -> Workload:
+def jobs_of(rows: list[tuple[int, int, int, int]]) -> sm.Workload:
     submit_s, runtime_s, more_s, cores = zip(*sorted(rows), strict=True)
-    return Workload(range(len(rows)), submit_s, runtime_s, np.maximum(np.add(runtime_s, more_s), 1), cores)
+    return sm.Workload(range(len(rows)), submit_s, runtime_s, np.maximum(np.add(runtime_s, more_s), 1), cores)
 
 
-def columns_of(work: Workload) -> list[list[Any]]:
+def columns_of(work: sm.Workload) -> list[list[Any]]:
     return [column.tolist() for column in (work.submit_s, work.runtime_s, work.estimate_s, work.cores)]
 
 
@@ -211,24 +201,23 @@ def test_options_that_are_set_again_change_nothing(
 
 
 def test_jobs_are_killed_from_then_on() -> None:
-    work = Workload([1, 2], [0, 1], [9, 9], [5, 5], [1, 1])
+    work = sm.Workload([1, 2], [0, 1], [9, 9], [5, 5], [1, 1])
     schedule = reconfigured(work, {}, (0.5, {"overrun": "kill"}))
     assert schedule.end_s.tolist() == [9, 6]
     assert schedule.about["overrun"] == "kill"
 
 
 def test_what_cannot_be_changed_is_refused_and_all_stays_as_it_is() -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1), order="SPF")
+    env, scheduler = queue_on(1, order="SPF")
     known = "known: order, backfilling, backfill_order, threshold_s, overrun, queue_depth"
-    with pytest.raises(UnknownNameError, match=f"unknown option that can be changed 'warm_jobs'; {known}"):
+    with pytest.raises(sm.UnknownNameError, match=f"unknown option that can be changed 'warm_jobs'; {known}"):
         scheduler.reconfigure(warm_jobs=3)
-    with pytest.raises(RequestError, match=r"threshold_s must be a number of seconds >= 0, or None \(got -1"):
+    with pytest.raises(sm.RequestError, match=r"threshold_s must be a number of seconds >= 0, or None \(got -1"):
         scheduler.reconfigure(order="SAF", threshold_s=-1)
-    with pytest.raises(UnknownNameError, match="unknown order 'FFCS'"):
+    with pytest.raises(sm.UnknownNameError, match="unknown order 'FFCS'"):
         scheduler.reconfigure(order="FFCS")
     scheduler.reconfigure(backfilling="greedy")
-    with pytest.raises(RequestError, match=r"a backfill order \(SPF\) with backfilling 'greedy'"):
+    with pytest.raises(sm.RequestError, match=r"a backfill order \(SPF\) with backfilling 'greedy'"):
         scheduler.reconfigure(order="FCFS", backfill_order="SPF")
     assert (scheduler.order.name, scheduler.options.threshold_s, scheduler.changes) == ("SPF", None, 1)
 
@@ -237,7 +226,7 @@ def test_what_cannot_be_changed_is_refused_and_all_stays_as_it_is() -> None:
 
     mine = Mine(env, sm.Cluster(env, "b", cores=1))
     mine.reconfigure()
-    with pytest.raises(RequestError, match="order of a Mine is to be changed; it has no option to change"):
+    with pytest.raises(sm.RequestError, match="order of a Mine is to be changed; it has no option to change"):
         mine.reconfigure(order="SPF")
 
 
@@ -246,25 +235,24 @@ def test_what_cannot_be_changed_is_refused_and_all_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize("cores", [0, 3, -1])
 def test_a_job_that_can_never_run_is_refused_where_it_is_submitted(cores: int) -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=2))
+    _, scheduler = queue_on(2)
     with pytest.raises(
-        ImpossibleJobError, match=rf"job 5: cores must be an integer from 1 to 2, the most .* here has \(got {cores}\)"
+        sm.ImpossibleJobError,
+        match=rf"job 5: cores must be an integer from 1 to 2, the most .* here has \(got {cores}\)",
     ):
-        scheduler.submit(Job(5, 0.0, 1.0, 1.0, cores))
+        scheduler.submit(sm.Job(5, 0.0, 1.0, 1.0, cores))
 
 
 def test_an_error_keeps_its_fields_when_it_crosses_a_process() -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=2))
+    env, scheduler = queue_on(2)
 
     def submits() -> Process:
         yield env.timeout(3.0)
-        scheduler.submit(Job(5, 3.0, 1.0, 1.0, 3))
+        scheduler.submit(sm.Job(5, 3.0, 1.0, 1.0, 3))
 
     env.process(submits())
     with pytest.raises(
-        ImpossibleJobError, match=r"job 5: cores must be an integer from 1 to 2, the most .* here has \(got 3\)"
+        sm.ImpossibleJobError, match=r"job 5: cores must be an integer from 1 to 2, the most .* here has \(got 3\)"
     ) as raised:
         env.run()
     assert (raised.value.job_id, raised.value.others) == (5, 0)
@@ -273,29 +261,28 @@ def test_an_error_keeps_its_fields_when_it_crosses_a_process() -> None:
 class Burning(sm.Cluster):
     """Something goes wrong in what a job does."""
 
-    def execute(self, attempt: Attempt) -> Process:
+    def execute(self, attempt: sm.Attempt) -> Process:
         yield self.env.timeout(1.0)
-        raise RequestError(f"job {attempt.job.job_id} burns", "pour water on it")
+        raise sm.RequestError(f"job {attempt.job.job_id} burns", "pour water on it")
 
 
 def test_an_error_in_what_a_job_does_stops_the_model() -> None:
     env = sm.Environment()
     scheduler = sm.QueueScheduler(env, Burning(env, "a", cores=2))
-    scheduler.submit(Job(5, 0.0, 1.0, 1.0, 1))
-    with pytest.raises(RequestError, match="job 5 burns; pour water on it") as raised:
+    scheduler.submit(sm.Job(5, 0.0, 1.0, 1.0, 1))
+    with pytest.raises(sm.RequestError, match="job 5 burns; pour water on it") as raised:
         env.run()
     assert raised.value.remedy == "pour water on it"
 
 
 def test_an_error_of_an_observer_stops_the_model() -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=2))
+    env, scheduler = queue_on(2)
 
-    def fails(_: Attempt) -> None:
+    def fails(_: sm.Attempt) -> None:
         raise LookupError("not there")
 
     env.on(sm.Ended, fails)
-    scheduler.submit(Job(5, 0.0, 1.0, 1.0, 1))
+    scheduler.submit(sm.Job(5, 0.0, 1.0, 1.0, 1))
     with pytest.raises(LookupError, match="not there"):
         env.run()
 

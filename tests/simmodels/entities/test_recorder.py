@@ -5,19 +5,15 @@ import pandas as pd
 import pytest
 
 import simmodels as sm
-from simmodels.entities.attempt import Attempt
 from simmodels.entities.environment import Process
-from simmodels.errors import IllegalScheduleError, RequestError
-from simmodels.work.workload import Job, Workload
-from tests.model_scripts import scheduled
+from tests.model_scripts import machines_on, queue_on, scheduled
 from tests.own_schedulers import Fleeing
 
-LOG = Workload([4, 7, 2, 9], [3, 0, 1, 1], [5, 10, 10, 2], [5, 10, 10, 2], [1, 1, 2, 1])
+LOG = sm.Workload([4, 7, 2, 9], [3, 0, 1, 1], [5, 10, 10, 2], [5, 10, 10, 2], [1, 1, 2, 1])
 
 
-def model(workload: Workload = LOG, **options: object) -> tuple[sm.Environment, sm.QueueScheduler, sm.Recorder]:
-    env = sm.Environment(seed=3)
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=2), **options)
+def model(workload: sm.Workload = LOG, **options: object) -> tuple[sm.Environment, sm.QueueScheduler, sm.Recorder]:
+    env, scheduler = queue_on(2, seed=3, **options)
     sm.Source(env, workload, into=scheduler)
     return env, scheduler, sm.Recorder(env)
 
@@ -68,10 +64,9 @@ def test_attempts_are_a_table_in_order_of_start() -> None:
 
 
 def test_lost_jobs_with_the_same_number_are_distinguished() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "green", machines=1, cores_per_machine=2)
+    env, cluster = machines_on(1, 2)
     scheduler = sm.QueueScheduler(env, cluster)
-    sm.Source(env, Workload([5, 5], [0, 1], [5, 5], [5, 5], [2, 2]), into=scheduler)
+    sm.Source(env, sm.Workload([5, 5], [0, 1], [5, 5], [5, 5], [2, 2]), into=scheduler)
     recorder = sm.Recorder(env)
     env.run(until=3)
     cluster.machines[0].power_off()
@@ -112,11 +107,10 @@ def test_observers_see_everything_and_change_nothing() -> None:
 
 
 def test_jobs_submitted_by_hand_are_recorded_in_order_of_submission() -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1))
+    env, scheduler = queue_on(1)
     recorder = sm.Recorder(env)
-    scheduler.submit(Job(3, 0.0, 4.0, 4.0, 1))
-    scheduler.submit(Job(1, 0.0, 2.0, 2.0, 1, 12))
+    scheduler.submit(sm.Job(3, 0.0, 4.0, 4.0, 1))
+    scheduler.submit(sm.Job(1, 0.0, 2.0, 2.0, 1, 12))
     env.run()
     schedule = recorder.schedule().validate()
     assert schedule.workload.job_id.tolist() == [3, 1]
@@ -137,7 +131,7 @@ def test_a_recorder_of_one_cluster_keeps_who_waits_and_runs_there() -> None:
     schedulers = [sm.QueueScheduler(env, sm.Cluster(env, name, cores=1)) for name in ("a", "b")]
     recorder = sm.Recorder(env, schedulers[0].cluster)
     for number in range(6):
-        schedulers[number % 2].submit(Job(number, 0.0, 4.0, 4.0, 1))
+        schedulers[number % 2].submit(sm.Job(number, 0.0, 4.0, 4.0, 1))
     for until, ended in ((1, 0), (4.5, 1), (30, 3)):
         env.run(until=until)
         schedule = recorder.schedule().validate()
@@ -146,12 +140,11 @@ def test_a_recorder_of_one_cluster_keeps_who_waits_and_runs_there() -> None:
 
 
 def test_the_same_job_object_is_submitted_once_at_a_time() -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1))
+    env, scheduler = queue_on(1)
     recorder = sm.Recorder(env)
-    job = Job(8, 0.0, 4.0, 4.0, 1)
+    job = sm.Job(8, 0.0, 4.0, 4.0, 1)
     scheduler.submit(job)
-    with pytest.raises(RequestError, match="job 8 is submitted again before it is done; submit a copy"):
+    with pytest.raises(sm.RequestError, match="job 8 is submitted again before it is done; submit a copy"):
         scheduler.submit(job)
     env.run()
     scheduler.submit(job)
@@ -160,32 +153,30 @@ def test_the_same_job_object_is_submitted_once_at_a_time() -> None:
 
 
 def test_a_recorder_that_came_late_says_so() -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1))
-    scheduler.submit(Job(8, 0.0, 4.0, 4.0, 1))
+    env, scheduler = queue_on(1)
+    scheduler.submit(sm.Job(8, 0.0, 4.0, 4.0, 1))
     recorder = sm.Recorder(env)
     env.run(until=1)
-    with pytest.raises(RequestError, match="job 8 runs, but this recorder has not seen it submitted"):
+    with pytest.raises(sm.RequestError, match="job 8 runs, but this recorder has not seen it submitted"):
         recorder.schedule()
 
 
 @pytest.mark.parametrize("until", [1, None])
 def test_a_recorder_that_is_created_after_the_first_submission_is_refused(until: float | None) -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1))
+    env, scheduler = queue_on(1)
     sm.Source(env, {"submit_s": [0], "runtime_s": [4], "cores": [1]}, into=scheduler)
     env.run(until=until)
-    with pytest.raises(RequestError, match=r"a Recorder is created at \d s, after the first submission; create it"):
+    with pytest.raises(sm.RequestError, match=r"a Recorder is created at \d s, after the first submission; create it"):
         sm.Recorder(env)
 
 
 class Slow(sm.Cluster):
-    def runtime_s(self, job: Job) -> float:
+    def runtime_s(self, job: sm.Job) -> float:
         return 1.1 * job.runtime_s
 
 
 class Staged(sm.Cluster):
-    def execute(self, attempt: Attempt) -> Process:
+    def execute(self, attempt: sm.Attempt) -> Process:
         yield self.env.timeout(0.1)
         yield from super().execute(attempt)
 
@@ -207,7 +198,7 @@ def test_runtimes_that_a_cluster_makes_are_those_of_the_schedule(kind: type[sm.C
 
 def test_a_scheduler_may_change_a_job_at_its_start() -> None:
     class Guessing(sm.QueueScheduler):
-        def start(self, job: Job) -> Attempt:
+        def start(self, job: sm.Job) -> sm.Attempt:
             return super().start(replace(job, runtime_s=3.0))
 
     env = sm.Environment()
@@ -223,31 +214,31 @@ def test_a_scheduler_may_change_a_job_at_its_start() -> None:
 
 def test_a_scheduler_starts_a_job_on_the_cores_it_was_given() -> None:
     class Narrow(sm.QueueScheduler):
-        def start(self, job: Job) -> Attempt:
+        def start(self, job: sm.Job) -> sm.Attempt:
             return super().start(replace(job, cores=1))
 
     env = sm.Environment()
     sm.Source(env, LOG, into=Narrow(env, sm.Cluster(env, "a", cores=2)))
-    with pytest.raises(RequestError, match="job 2 was started on 1 cores; the pass gave it 2"):
+    with pytest.raises(sm.RequestError, match="job 2 was started on 1 cores; the pass gave it 2"):
         env.run()
 
 
 def test_a_modelled_schedule_must_fit_its_own_runtimes() -> None:
     terms = sm.Terms(modelled=True)
     schedule = sm.Schedule(LOG, 2, LOG.submit_s + 20, LOG.submit_s + 20.5, executed_s=np.full(4, 0.25), terms=terms)
-    with pytest.raises(IllegalScheduleError, match=r"job 4 starts at 23\.0 s and ends at 23\.5 s, which is not"):
+    with pytest.raises(sm.IllegalScheduleError, match=r"job 4 starts at 23\.0 s and ends at 23\.5 s, which is not"):
         schedule.validate()
 
 
 def test_jobs_held_back_are_in_order_of_submission() -> None:
     class Late(sm.QueueScheduler):
-        def submit(self, job: Job) -> None:
+        def submit(self, job: sm.Job) -> None:
             if job.job_id == 7 and self.env.now < 2:
                 self.env.process(self.later(job))
             else:
                 super().submit(job)
 
-        def later(self, job: Job) -> Process:
+        def later(self, job: sm.Job) -> Process:
             yield self.env.timeout(2.0)
             super().submit(job)
 
@@ -262,8 +253,8 @@ def test_a_recorder_of_one_cluster_is_not_bothered_by_another() -> None:
     a, b = (sm.Cluster(env, name, cores=1) for name in "ab")
     recorder = sm.Recorder(env, a)
     scheduler = sm.QueueScheduler(env, a)
-    b.start(Job(1, 0.0, 4.0, 4.0, 1))
-    scheduler.submit(Job(2, 0.0, 4.0, 4.0, 1))
+    b.start(sm.Job(1, 0.0, 4.0, 4.0, 1))
+    scheduler.submit(sm.Job(2, 0.0, 4.0, 4.0, 1))
     seen: list[int] = []
     env.on(sm.Ended, lambda _: seen.append(int(np.isfinite(recorder.schedule().end_s).sum())))
     env.run()
@@ -273,15 +264,15 @@ def test_a_recorder_of_one_cluster_is_not_bothered_by_another() -> None:
 
 def test_a_recorder_of_one_cluster_does_not_count_on_jobs_to_come() -> None:
     class Router:
-        def accept(self, workload: Workload) -> None:
+        def accept(self, workload: sm.Workload) -> None:
             workload.require_runnable(1)
 
-        def submit(self, job: Job) -> None:
+        def submit(self, job: sm.Job) -> None:
             schedulers[job.job_id % 2].submit(job)
 
     env = sm.Environment()
     schedulers = [sm.QueueScheduler(env, sm.Cluster(env, name, cores=1)) for name in "ab"]
-    sm.Source(env, Workload(range(4), range(4), [1] * 4, [1] * 4, [1] * 4), into=Router())
+    sm.Source(env, sm.Workload(range(4), range(4), [1] * 4, [1] * 4, [1] * 4), into=Router())
     recorder = sm.Recorder(env, schedulers[0].cluster)
     for until, jobs in ((0.5, [0]), (1.5, [0]), (9, [0, 2])):
         env.run(until=until)
@@ -290,13 +281,13 @@ def test_a_recorder_of_one_cluster_does_not_count_on_jobs_to_come() -> None:
 
 def test_another_limit_is_seen_in_what_was_executed() -> None:
     class Grace(sm.QueueScheduler):
-        def start(self, job: Job) -> Attempt:
+        def start(self, job: sm.Job) -> sm.Attempt:
             return self.cluster.start(job, limit_s=2 * job.estimate_s, then=self.ended)
 
     env = sm.Environment()
     scheduler = Grace(env, sm.Cluster(env, "a", cores=1), overrun="kill")
     recorder = sm.Recorder(env)
-    scheduler.submit(Job(1, 0.0, 100.0, 10.0, 1))
+    scheduler.submit(sm.Job(1, 0.0, 100.0, 10.0, 1))
     env.run()
     assert recorder.schedule().validate().executed_s.tolist() == [20]
 
@@ -309,8 +300,8 @@ def test_a_job_that_moved_is_on_each_cluster_where_it_ran() -> None:
     scheduler, refuge = Fleeing(env, a), sm.QueueScheduler(env, b)
     scheduler.refuge = refuge
     recorders = [sm.Recorder(env), sm.Recorder(env, a), sm.Recorder(env, b)]
-    scheduler.submit(Job(1, 0.0, 9.0, 9.0, 2))  # on both machines
-    refuge.submit(Job(2, 0.0, 6.0, 6.0, 2))
+    scheduler.submit(sm.Job(1, 0.0, 9.0, 9.0, 2))  # on both machines
+    refuge.submit(sm.Job(2, 0.0, 6.0, 6.0, 2))
     sm.TraceCapacity(env, a, [(0, 2), (4, 1)])
     env.run()
     whole, *recorded = (each.schedule(window_s=(0, 16)).validate() for each in recorders)
@@ -332,7 +323,7 @@ def test_a_part_is_proved_by_the_speed_and_the_limits_of_where_its_jobs_were_bef
     scheduler = Fleeing(env, sm.Cluster(env, "a", cores=1, speed=0.5))
     scheduler.refuge = sm.QueueScheduler(env, b := sm.Cluster(env, "b", cores=1), overrun="kill")
     recorder = sm.Recorder(env, b)
-    scheduler.submit(Job(1, 0.0, 20.0, 10.0, 1))
+    scheduler.submit(sm.Job(1, 0.0, 20.0, 10.0, 1))
     env.run(until=30)
     next(iter(scheduler.cluster.running)).interrupt()
     for until in (35, None):
@@ -364,12 +355,12 @@ def test_another_job_with_the_memory_of_a_lost_one_is_a_job_of_its_own() -> None
 
     def power() -> Process:
         for turn in range(200):
-            there.submit(Job(turn, float(env.now), 2.0, 2.0, 1))
+            there.submit(sm.Job(turn, float(env.now), 2.0, 2.0, 1))
             yield env.timeout(1)
             yield other.machines[0].power_off()
             yield other.machines[0].power_on()
             yield env.timeout(3)
-            here.submit(Job(1000 + turn, float(env.now), 1.0, 1.0, 1))
+            here.submit(sm.Job(1000 + turn, float(env.now), 1.0, 1.0, 1))
             yield env.timeout(2)
 
     env.process(power())
@@ -385,7 +376,7 @@ def test_all_clusters_are_one_schedule_with_views_of_each_and_a_recorder_of_one_
     clusters = [sm.Cluster(env, name, machines=2, cores_per_machine=1) for name in "ab"]
     sm.TraceCapacity(env, clusters[1], [(0, 2), (3, 1), (6, 2)])
     for number, cluster in enumerate(clusters):
-        jobs = Workload([10 * number + k for k in range(4)], [0, 0, 1, 2], [5] * 4, [5] * 4, [1] * 4)
+        jobs = sm.Workload([10 * number + k for k in range(4)], [0, 0, 1, 2], [5] * 4, [5] * 4, [1] * 4)
         sm.Source(env, jobs, into=sm.QueueScheduler(env, cluster))
     recorders = [sm.Recorder(env), sm.Recorder(env, clusters[1])]
     env.run()
@@ -410,9 +401,8 @@ def test_clusters_that_nobody_serves_are_not_in_the_schedule() -> None:
 
 
 def test_a_job_on_several_machines_is_held_against_each() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "green", machines=3, cores_per_machine=2)
-    sm.Source(env, Workload([1, 2], [0, 0], [9, 9], [9, 9], [3, 2]), into=sm.QueueScheduler(env, cluster))
+    env, cluster = machines_on(3, 2, name="green")
+    sm.Source(env, sm.Workload([1, 2], [0, 0], [9, 9], [9, 9], [3, 2]), into=sm.QueueScheduler(env, cluster))
     recorder = sm.Recorder(env)
     env.run(until=4)
     halfway = recorder.schedule().validate()
@@ -424,16 +414,15 @@ def test_a_job_on_several_machines_is_held_against_each() -> None:
         ]  # fmt: skip
         assert each.on("green").validate().parts.equals(each.parts)
     crowded = replace(schedule, parts=schedule.all_parts().assign(machine=[0, 0, 1, 2]))
-    with pytest.raises(IllegalScheduleError, match=r"capacity\): job 1 starts at 0.0 s, and 3 cores of machine 0"):
+    with pytest.raises(sm.IllegalScheduleError, match=r"capacity\): job 1 starts at 0.0 s, and 3 cores of machine 0"):
         crowded.validate()
     off = pd.DataFrame({"cluster": [0], "machine": [1], "start_s": [5.0], "end_s": [6.0]})
-    with pytest.raises(IllegalScheduleError, match=r"offline\): job 1 starts at 0.0 s on machine 1"):
+    with pytest.raises(sm.IllegalScheduleError, match=r"offline\): job 1 starts at 0.0 s on machine 1"):
         replace(schedule, off_spans=off).validate()
 
 
 def test_lost_tasks_of_workflows_are_recorded() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "green", machines=2, cores_per_machine=2)
+    env, cluster = machines_on(2, 2)
     auctioneer = sm.Auctioneer(env, [cluster], bid="FIFO")
     sm.TraceCapacity(env, cluster, [(0, 2), (7, 1), (9, 2)])
     schedule = scheduled(auctioneer, [sm.Workflow(1, 0.0, [4, 6], 2, [(0, 1)]), sm.Workflow(2, 0.0, [10], 2)])

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.entities.environment import Process
-from simmodels.errors import ImpossibleJobError, RequestError
 from tests.model_scripts import queues, rigid, scheduled
 
 
@@ -116,25 +115,25 @@ def test_routes_that_cannot_be_are_refused(sends: Any, text: str) -> None:  # no
     router = Wrong(env, queues(env, 1, 2))
     router.sends = sends
     sm.Source(env, rigid((0, 5, 2 if "cores" in text else 1)), into=router)
-    with pytest.raises(RequestError, match=text):
+    with pytest.raises(sm.RequestError, match=text):
         env.run()
 
 
 def test_what_a_router_cannot_take_is_refused_when_the_model_is_built() -> None:
     env = sm.Environment()
-    with pytest.raises(RequestError, match="a RoundRobin of nothing; give at least one scheduler"):
+    with pytest.raises(sm.RequestError, match="a RoundRobin of nothing; give at least one scheduler"):
         sm.RoundRobin(env, [])
-    with pytest.raises(RequestError, match="a RoundRobin into Cluster; give schedulers, and routers"):
+    with pytest.raises(sm.RequestError, match="a RoundRobin into Cluster; give schedulers, and routers"):
         sm.RoundRobin(env, [sm.Cluster(env, "y", cores=4)])  # type: ignore[list-item]
     router = sm.RoundRobin(env, queues(env, 2, 4))
-    with pytest.raises(ImpossibleJobError, match="job 1: needs 5 cores, and the machine has 4"):
+    with pytest.raises(sm.ImpossibleJobError, match="job 1: needs 5 cores, and the machine has 4"):
         sm.Source(env, rigid((0, 5, 5)), into=router)
     with pytest.raises(
-        ImpossibleJobError,
+        sm.ImpossibleJobError,
         match=r"job 1: cores must be an integer from 1 to 4, the most that a cluster here has \(got 5\)",
     ):
         router.submit(sm.Job(1, 0.0, 1.0, 1.0, 5))
-    with pytest.raises(RequestError, match="got workflows"):
+    with pytest.raises(sm.RequestError, match="got workflows"):
         router.accept([sm.Workflow(1, 0.0, [5.0], 4)])  # type: ignore[arg-type]
 
 
@@ -178,5 +177,5 @@ def test_a_job_that_is_submitted_twice_before_it_is_routed_is_refused() -> None:
     router = sm.RoundRobin(env := sm.Environment(), queues(env, 2, 2))
     job = sm.Job(1, 0.0, 5.0, 5.0, 1)
     router.submit(job)
-    with pytest.raises(RequestError, match="job 1 is submitted again before it is routed"):
+    with pytest.raises(sm.RequestError, match="job 1 is submitted again before it is routed"):
         router.submit(job)

@@ -4,7 +4,7 @@ import pytest
 import simmodels as sm
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.work.workload import Job, Workload
-from tests.model_scripts import scheduled
+from tests.model_scripts import machines_on, queue_on, scheduled
 
 
 class Bin:
@@ -80,8 +80,7 @@ def test_a_job_submitted_before_now_is_refused() -> None:
     ],
 )
 def test_a_job_that_can_never_run_is_refused_before_the_clock_runs(column: str, value: float, text: str) -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=8))
+    env, scheduler = queue_on(8)
     frame = log(0, 1, 2).to_frame()
     frame[column] = [1, value, 1]
     with pytest.raises(ImpossibleJobError, match=text):
@@ -90,8 +89,7 @@ def test_a_job_that_can_never_run_is_refused_before_the_clock_runs(column: str, 
 
 
 def test_a_job_wider_than_the_machines_that_are_on_is_accepted_and_waits() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "green", machines=2, cores_per_machine=4)
+    env, cluster = machines_on(2, 4)
     cluster.machines[1].power_off()
     env.run(until=1)
     scheduler = sm.QueueScheduler(env, cluster)
@@ -105,8 +103,7 @@ def test_a_job_wider_than_the_machines_that_are_on_is_accepted_and_waits() -> No
 
 
 def test_two_sources_share_a_scheduler() -> None:
-    env = sm.Environment()
-    scheduler = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1))
+    _, scheduler = queue_on(1)
     first, second = log(0, 2), log(1, 2)
     schedule = scheduled(
         scheduler, first, Workload([8, 9], second.submit_s, second.runtime_s, second.estimate_s, second.cores)

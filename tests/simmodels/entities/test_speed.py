@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 
 import simmodels as sm
-from simmodels.errors import IllegalScheduleError, RequestError
 from simmodels.policies.queue_options import Backfilling, Overrun
-from tests.model_scripts import scheduled
+from tests.model_scripts import machines_on, queue_on, scheduled
 
 
 def test_a_job_runs_as_fast_as_the_slowest_of_its_machines() -> None:
@@ -57,8 +56,7 @@ def test_a_checkpoint_counts_work_not_time() -> None:
 
 def test_what_a_script_changes_is_proved_of_each_attempt() -> None:
     """A job keeps the speed and the checkpoints that it started with; one that starts later has the others."""
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=2, cores_per_machine=2, checkpoints=sm.Checkpoints(40, 5, 0))
+    env, cluster = machines_on(2, 2, checkpoints=sm.Checkpoints(40, 5, 0))
     sm.TraceCapacity(env, cluster, [(0, 2), (60, 1), (70, 2)])
     sm.Source(env, sm.Workload([1, 2, 3], [0] * 3, [100] * 3, [100] * 3, [2] * 3), into=sm.QueueScheduler(env, cluster))
     recorder = sm.Recorder(env)
@@ -75,13 +73,12 @@ def test_what_a_script_changes_is_proved_of_each_attempt() -> None:
         [2, 70, 132, 60, 1, 20],  # it comes back by the rule that saved it, and writes two checkpoints
         [3, 110, 164, 50, 2, 20],
     ]
-    with pytest.raises(IllegalScheduleError, match=r"\(end\): job 1 starts at 0.0 s and ends at 110.0 s; .* 54.0 s"):
+    with pytest.raises(sm.IllegalScheduleError, match=r"\(end\): job 1 starts at 0.0 s and ends at 110.0 s; .* 54.0 s"):
         replace(schedule, attempts=schedule.attempts.drop(columns=["speed", "interval_s", "cost_s"])).validate()
 
 
 def test_the_checkpoints_that_a_job_wrote_are_no_work_though_its_cluster_writes_none_any_more() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1, checkpoints=sm.Checkpoints(40, 5, 0))
+    env, cluster = machines_on(1, 1, checkpoints=sm.Checkpoints(40, 5, 0))
     sm.Source(env, sm.Workload([1], [0], [100], [100], [1]), into=sm.QueueScheduler(env, cluster))
     recorder = sm.Recorder(env)
     env.run(until=30)
@@ -95,8 +92,7 @@ def test_a_bid_may_name_the_speed_of_a_place() -> None:
     def early_finish(start: float, estimate: float, speed: float) -> float:
         return start + estimate / speed
 
-    env = sm.Environment()
-    wide = sm.QueueScheduler(env, sm.Cluster(env, "wide", cores=4))
+    env, wide = queue_on(4)
     fast = sm.QueueScheduler(env, sm.Cluster(env, "fast", machines=[sm.Machines(2, cores=1, speed=2.0)]))
     router = sm.Auctioneer(env, [wide, fast], bid=early_finish, forward=True, rebalance_s=300)
     work = sm.Workload([1, 2, 3], [0, 1, 2], [100, 100, 30], [100, 100, 30], [2, 2, 1])
@@ -120,16 +116,16 @@ def test_energy_and_goodput_know_the_sizes_of_machines() -> None:
 
 
 def test_machines_out_of_their_range_and_placers_on_unequal_ones_are_refused() -> None:
-    with pytest.raises(RequestError, match=r"count must be an integer from 1 to 2\*\*53 \(got 0\)"):
+    with pytest.raises(sm.RequestError, match=r"count must be an integer from 1 to 2\*\*53 \(got 0\)"):
         sm.Machines(0, 4)
-    with pytest.raises(RequestError, match="speed must be"):
+    with pytest.raises(sm.RequestError, match="speed must be"):
         sm.Machines(1, 4, speed=float("inf"))
     env = sm.Environment()
     cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 4), sm.Machines(1, 2)])
-    with pytest.raises(RequestError, match="use machines of one size"):
+    with pytest.raises(sm.RequestError, match="use machines of one size"):
         sm.FirstFit(env, cluster)
     fast = sm.Cluster(env, "f", machines=2, cores_per_machine=4, speed=2.0)
-    with pytest.raises(RequestError, match="planned starts need lengths that are known exactly"):
+    with pytest.raises(sm.RequestError, match="planned starts need lengths that are known exactly"):
         sm.TargetAsap(env, fast, reference=sm.Workload([1], [0], [5], [5], [1]))
 
 

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.errors import RequestError, UnknownNameError
-from simmodels.work.curve import ValueCurve
+from tests.model_scripts import machines_on, queue_on
 from tests.on_machines import workload
 from tests.simmodels.passes.test_bidding import LINE, PLATFORMS, flows
 
@@ -59,8 +58,7 @@ def test_a_tuner_turns_the_checkpoints_of_a_cluster_and_options_of_a_subclass() 
             self.boost = self.boost if boost is None else boost
             super().reconfigure(**options)
 
-    env = sm.Environment(seed=3)
-    cluster = sm.Cluster(env, "q", machines=4, cores_per_machine=1)
+    env, cluster = machines_on(4, 1, seed=3)
     sm.Failures(env, cluster, mtbf_s=200, repair_s=5)
     scheduler = Boosting(env, cluster)
     saving = tuple(sm.Checkpoints(interval_s=each) for each in (2.0, 8.0))
@@ -71,9 +69,9 @@ def test_a_tuner_turns_the_checkpoints_of_a_cluster_and_options_of_a_subclass() 
     assert cluster.checkpoints == saving[tuner.tuning_run.used[-1]]
     assert len(set(tuner.tuning_run.used)) == 2
     assert scheduler.boost in {1, 2}
-    with pytest.raises(RequestError, match=r"checkpoints must be a Checkpoints, or None \(got 'often'\)"):
+    with pytest.raises(sm.RequestError, match=r"checkpoints must be a Checkpoints, or None \(got 'often'\)"):
         sm.Tuner(env, (cluster, "checkpoints"), sm.EpsilonGreedy(choices=("often", None)))
-    with pytest.raises(UnknownNameError, match="unknown option that can be changed 'order'; known: checkpoints"):
+    with pytest.raises(sm.UnknownNameError, match="unknown option that can be changed 'order'; known: checkpoints"):
         sm.Tuner(env, (cluster, "order"), sm.EpsilonGreedy(choices=("FCFS", "SAF")))
 
 
@@ -154,7 +152,7 @@ def test_lost_value_can_be_recomputed_from_the_schedule(
 def test_what_is_rejected_loses_all_its_value() -> None:
     one = auction([("a", 4, None)], bid="FIFO", admission=0.6)
     tuner = sm.Tuner(one.env, (one, "admission"), sm.UCB1(choices=[0.6]), cost="lost_value", period_s=50.0)
-    jobs = [sm.Workflow(k, 0.0, [10.0], 4, curve=ValueCurve.linear(2, 6)) for k in range(4)]
+    jobs = [sm.Workflow(k, 0.0, [10.0], 4, curve=sm.ValueCurve.linear(2, 6)) for k in range(4)]
     run(one.env, [*jobs, sm.Workflow(9, 60.0, [10.0], 4)], one, until=60.0)
     # The third is finished at an SLR of 3 and worth 3/4 of 40; the fourth is rejected.
     assert tuner.tuning_run.memory.cost.tolist() == [(10 + 40) / 4]
@@ -192,7 +190,7 @@ def test_a_cost_may_be_a_function_of_the_attempts_of_a_period() -> None:
     other = queue()
     sm.Tuner(other.env, (other, "order"), sm.UCB1(), cost=lambda _: math.nan, period_s=PERIOD_S)
     with pytest.raises(
-        RequestError, match=r"cost <lambda> of the period that ends at 20 s must be a finite number >= 0 \(got nan\)"
+        sm.RequestError, match=r"cost <lambda> of the period that ends at 20 s must be a finite number >= 0 \(got nan\)"
     ):
         run(other.env, LOG, other)
 
@@ -201,8 +199,7 @@ def test_a_cost_may_be_a_function_of_the_attempts_of_a_period() -> None:
 @settings(max_examples=30)
 def test_heuristics_can_be_tuned(work: sm.Workload, heuristic: str) -> None:
     def placed(choices: Sequence[str]) -> list[float]:
-        env = sm.Environment(seed=5)
-        cluster = sm.Cluster(env, "c", machines=3, cores_per_machine=4)
+        env, cluster = machines_on(3, 4, seed=5)
         sm.TraceCapacity(env, cluster, [(0, 3), (25, 1), (60, 3)])
         placer = (sm.TargetStretch if heuristic == "TargetStretch" else sm.TargetAsap)(env, cluster, reference=LOG)
         if choices:
@@ -300,7 +297,7 @@ def test_an_option_that_a_scheduler_of_ones_own_does_not_have_is_refused_when_th
 ) -> None:
     env = sm.Environment()
     mine = kind(env, sm.Cluster(env, "c", cores=4))
-    with pytest.raises(RequestError, match=what):
+    with pytest.raises(sm.RequestError, match=what):
         sm.Tuner(env, (mine, option), sm.EpsilonGreedy(choices=(1, 3)))
     if isinstance(mine, Mine):
         sm.Tuner(env, (mine, "limit"), sm.EpsilonGreedy(choices=(2, 3)), from_s=100.0)
@@ -310,37 +307,36 @@ def test_an_option_that_a_scheduler_of_ones_own_does_not_have_is_refused_when_th
 def test_what_cannot_be_tuned_is_refused_when_the_tuner_is_made() -> None:
     one, bids = queue(), auction()
     env = one.env
-    with pytest.raises(UnknownNameError, match=r"option that can be changed 'decide'; .*known: order, backfilling"):
+    with pytest.raises(sm.UnknownNameError, match=r"option that can be changed 'decide'; .*known: order, backfilling"):
         sm.Tuner(env, (one, "decide"), sm.UCB1(choices=("instant", "event")))
-    with pytest.raises(UnknownNameError, match="unknown order 'FCF'; did you mean FCFS"):
+    with pytest.raises(sm.UnknownNameError, match="unknown order 'FCF'; did you mean FCFS"):
         sm.Tuner(env, one, sm.UCB1(choices=("FCF",)))
-    with pytest.raises(UnknownNameError, match="unknown bid 'FCF'"):  # FCFS would do: an order works as a bid
+    with pytest.raises(sm.UnknownNameError, match="unknown bid 'FCF'"):  # FCFS would do: an order works as a bid
         sm.Tuner(bids.env, (bids, "bid"), sm.UCB1(choices=("FCF",)))
     router = sm.RoundRobin(env, [one])
-    with pytest.raises(RequestError, match="order of a RoundRobin is to be changed; it has no option to change"):
+    with pytest.raises(sm.RequestError, match="order of a RoundRobin is to be changed; it has no option to change"):
         sm.Tuner(env, router, sm.UCB1())
-    with pytest.raises(UnknownNameError, match="unknown cost 'mean_wait'; did you mean mean_wait_s"):
+    with pytest.raises(sm.UnknownNameError, match="unknown cost 'mean_wait'; did you mean mean_wait_s"):
         sm.Tuner(env, one, sm.UCB1(), cost="mean_wait")  # type: ignore[arg-type]
     simulates = "let a strategy that simulates choose the order of a QueueScheduler, by mean_wait_s"
-    with pytest.raises(RequestError, match=f"FullFeedback for backfilling of a QueueScheduler; {simulates}"):
+    with pytest.raises(sm.RequestError, match=f"FullFeedback for backfilling of a QueueScheduler; {simulates}"):
         sm.Tuner(env, (one, "backfilling"), sm.FullFeedback(choices=("none", "easy")))
-    with pytest.raises(RequestError, match=f"FullFeedback for order of a QueueScheduler; {simulates}"):
+    with pytest.raises(sm.RequestError, match=f"FullFeedback for order of a QueueScheduler; {simulates}"):
         sm.Tuner(env, one, sm.FullFeedback(), cost="lost_value")
-    with pytest.raises(RequestError, match=f"FullFeedback for bid of a Auctioneer; {simulates}"):
+    with pytest.raises(sm.RequestError, match=f"FullFeedback for bid of a Auctioneer; {simulates}"):
         sm.Tuner(bids.env, (bids, "bid"), sm.FullFeedback(choices=("PVR", "SRTF")))
     sm.Tuner(env, one, sm.UCB1(), cost="lost_value")
     with pytest.raises(
-        RequestError, match="cost='lost_value' for order of a QueueScheduler of rigid jobs; submit workflows there"
+        sm.RequestError, match="cost='lost_value' for order of a QueueScheduler of rigid jobs; submit workflows there"
     ):
         run(env, LOG, one)
 
 
 @pytest.mark.parametrize("pick", [lambda queue: (queue,), lambda queue: queue.env, lambda queue: (queue, 5)])
 def test_what_is_no_knob_is_refused(pick: Any) -> None:
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
+    env, queue = queue_on(4)
     with pytest.raises(
-        RequestError,
+        sm.RequestError,
         match="knob must be a scheduler or router, or one of these, or a cluster, and the name of an option",
     ):
         sm.Tuner(env, pick(queue), sm.EpsilonGreedy(choices=("FCFS", "SAF")))

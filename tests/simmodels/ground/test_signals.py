@@ -11,7 +11,6 @@ import pytest
 from simpy.events import Event
 
 import simmodels as sm
-from simmodels.errors import RequestError
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay import run
 from simmodels.replay.run import Replay
@@ -116,7 +115,7 @@ def test_a_replay_that_was_interrupted_refuses_to_go_on(monkeypatch: pytest.Monk
     with pytest.raises(KeyboardInterrupt):
         half.run()
     monkeypatch.undo()
-    with pytest.raises(RequestError, match="interrupted in the middle of an instant; make a new one"):
+    with pytest.raises(sm.RequestError, match="interrupted in the middle of an instant; make a new one"):
         half.run()
 
 
@@ -130,7 +129,7 @@ def test_an_environment_that_was_interrupted_refuses_to_go_on() -> None:
     env.process(interrupt())
     with pytest.raises(KeyboardInterrupt):
         env.run()
-    with pytest.raises(RequestError, match="interrupted in the middle of an instant; make a new environment"):
+    with pytest.raises(sm.RequestError, match="interrupted in the middle of an instant; make a new environment"):
         env.run()
 
 

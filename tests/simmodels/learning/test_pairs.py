@@ -4,16 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+import simmodels as sm
 import workloads as wl
-from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
 from simmodels.learning.pairs import Pair, State, draw_pairs
-from simmodels.simulate import simulate
-from simmodels.work.workload import Workload
 from tests.refused import refused
 from tests.slow_trial import pair_of, pairs
 
 
-def log(jobs: int = 60, **changed: object) -> Workload:
+def log(jobs: int = 60, **changed: object) -> sm.Workload:
     columns = {
         "job_id": np.arange(1, jobs + 1),
         "submit_s": np.arange(jobs) * 10.0 + 500.0,
@@ -21,7 +19,7 @@ def log(jobs: int = 60, **changed: object) -> Workload:
         "estimate_s": np.full(jobs, 30.0),
         "cores": np.ones(jobs, dtype=np.int64),
     }
-    return Workload(**{**columns, **changed}, max_cores=8)
+    return sm.Workload(**{**columns, **changed}, max_cores=8)
 
 
 # -- the state in which Q finds the machine ----------------------------------------------------------
@@ -48,7 +46,7 @@ def test_jobs_that_end_as_the_last_starts_hold_no_cores() -> None:
 @given(pair=pairs())
 def test_the_started_state_is_that_of_first_come_first_served(pair: Pair) -> None:
     first = pair.jobs.take(slice(0, pair.initial_jobs))
-    schedule = simulate(first, cores=pair.cores, order="FCFS", backfilling="none")
+    schedule = sm.simulate(first, cores=pair.cores, order="FCFS", backfilling="none")
     state = pair.state()
     assert state.time_s == schedule.start_s[-1]
     runs = schedule.end_s > state.time_s
@@ -67,9 +65,9 @@ def test_the_states_differ_only_if_the_last_job_of_s_waits(pair: Pair) -> None:
 
 def test_an_unknown_state_and_a_bad_delay_are_refused() -> None:
     pair = pair_of((0, 10, 2), (10, 5, 2), initial_jobs=1, cores=2)
-    with pytest.raises(UnknownNameError, match="unknown initial state 'begun'; known: started, submitted"):
+    with pytest.raises(sm.UnknownNameError, match="unknown initial state 'begun'; known: started, submitted"):
         pair.state(initial_state="begun")  # type: ignore[arg-type]
-    with pytest.raises(RequestError, match=r"dispatch_delay_s must be a finite number of seconds >= 0 \(got inf\)"):
+    with pytest.raises(sm.RequestError, match=r"dispatch_delay_s must be a finite number of seconds >= 0 \(got inf\)"):
         pair.state(dispatch_delay_s=float("inf"))
 
 
@@ -115,7 +113,7 @@ def test_estimates_are_not_asked_for_if_no_job_has_one(unknown: float) -> None:
     (pair,) = draw_pairs(log(48, estimate_s=np.full(48, max(unknown, 0.0))), 1)
     assert len(pair.jobs) == 48
     if unknown < 0:
-        with pytest.raises(RequestError, match="0 of 48 jobs"):
+        with pytest.raises(sm.RequestError, match="0 of 48 jobs"):
             draw_pairs(log(48, runtime_s=np.full(48, unknown)), 1)
 
 
@@ -147,8 +145,8 @@ def test_what_cannot_be_drawn_is_refused(asked: dict[str, Any], text: str) -> No
 
 
 def test_a_machine_of_unknown_size_is_refused() -> None:
-    jobs = Workload([1, 2], [0, 0], [1, 1], [1, 1], [1, 1])
-    with pytest.raises(RequestError, match="the size of the machine of 'workload' is unknown; give cores="):
+    jobs = sm.Workload([1, 2], [0, 0], [1, 1], [1, 1], [1, 1])
+    with pytest.raises(sm.RequestError, match="the size of the machine of 'workload' is unknown; give cores="):
         draw_pairs(jobs, 1, initial_jobs=1, trial_jobs=1)
 
 
@@ -175,5 +173,5 @@ def test_a_pair_of_ones_own_is_checked(rows: list[tuple[int, int, int]], initial
 
 
 def test_a_job_wider_than_the_machine_is_refused_by_name() -> None:
-    with pytest.raises(ImpossibleJobError, match="job 2: needs 3 cores, and the machine has 2"):
+    with pytest.raises(sm.ImpossibleJobError, match="job 2: needs 3 cores, and the machine has 2"):
         pair_of((0, 1, 1), (1, 1, 3), initial_jobs=1, cores=2)

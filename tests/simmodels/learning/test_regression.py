@@ -10,13 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import curve_fit
 
+import simmodels as sm
 import workloads as wl
-from simmodels.errors import FileFormatError, RequestError, UnknownNameError
-from simmodels.learning.pairs import draw_pairs
-from simmodels.learning.regression import Fit, fit_polynomial
-from simmodels.learning.trials import score_jobs
 from simmodels.policies.polynomial import FORMS, Polynomial
-from simmodels.simulate import simulate
 from tests.refused import refused
 
 
@@ -30,7 +26,7 @@ def scores(rows: int = 300, seed: int = 1, noise: float = 0.01) -> pd.DataFrame:
 def test_three_points_and_their_weights_by_hand() -> None:
     # f = c, the score 1 at weight 1, 3 at weight 1, 7 at weight 2: c = (1 + 3 + 4 * 7) / (1 + 1 + 4) = 16 / 3.
     table = pd.DataFrame({"p": [1, 1, 2], "q": [1, 1, 1], "r": [0, 0, 0], "score": [1.0, 3.0, 7.0]})
-    fit = fit_polynomial(table, ["1"])
+    fit = sm.fit_polynomial(table, ["1"])
     assert fit.theta == pytest.approx((16 / 3,))
     assert fit.mae == pytest.approx((13 / 3 + 7 / 3 + 5 / 3) / 3)
     # Its variance: the weighted squares (169 + 49 + 4 * 25) / 9 over 2 degrees of freedom, over the weights 6.
@@ -45,7 +41,7 @@ def test_what_is_a_polynomial_is_found(form: str) -> None:
     scale = {"1": 1.0, "p": 4e4, "q": 256.0, "r": 9e4}
     theta = [rng.normal() / np.prod([scale[c] for c in spelled(term)]) for term in FORMS[form]]
     table["score"] = Polynomial(theta, FORMS[form]).function(*(table[c].to_numpy(float) for c in "pqr"))
-    fit = fit_polynomial(table, form)
+    fit = sm.fit_polynomial(table, form)
     assert fit.theta == pytest.approx(theta, rel=1e-8)
     assert fit.mae < 1e-10
 
@@ -60,7 +56,7 @@ def spelled(term: str) -> Sequence[str]:
 
 def test_errors_are_those_of_scipy_with_weights_known_up_to_a_factor() -> None:
     table = scores()
-    fit = fit_polynomial(table, "LIN")
+    fit = sm.fit_polynomial(table, "LIN")
     x = table[["p", "q", "r"]].to_numpy(float).T
 
     def linear(x: object, *theta: float) -> object:
@@ -76,14 +72,14 @@ def test_errors_are_those_of_scipy_with_weights_known_up_to_a_factor() -> None:
 def test_a_factor_of_all_weights_changes_nothing(factor: float) -> None:
     table = scores(50)
     weights = (table["p"] * table["q"]).to_numpy(float)
-    one, other = fit_polynomial(table), fit_polynomial(table, weights=weights * factor)
+    one, other = sm.fit_polynomial(table), sm.fit_polynomial(table, weights=weights * factor)
     assert other.theta == pytest.approx(one.theta, rel=1e-9)
     assert other.standard_error == pytest.approx(one.standard_error, rel=1e-9)
 
 
 def test_the_fit_is_the_nearest() -> None:
     table = scores()
-    fit = fit_polynomial(table, "QDR")
+    fit = sm.fit_polynomial(table, "QDR")
     weight = (table["p"] * table["q"]).to_numpy(float)
 
     def distance(theta: Sequence[float]) -> float:
@@ -100,8 +96,8 @@ def test_the_fit_is_the_nearest() -> None:
 
 def test_the_order_of_rows_and_of_terms_changes_rounding_only() -> None:
     table = scores()
-    one = fit_polynomial(table, "QDR")
-    other = fit_polynomial(table[::-1], one.terms[::-1])
+    one = sm.fit_polynomial(table, "QDR")
+    other = sm.fit_polynomial(table[::-1], one.terms[::-1])
     assert other.theta[::-1] == pytest.approx(one.theta, rel=1e-9)
     assert other.vif_paper[::-1] == pytest.approx(one.vif_paper)
 
@@ -120,7 +116,7 @@ def r_squared(x: object, y: object, *, centred: bool) -> float:
 @pytest.mark.parametrize("centred", [False, True])
 def test_a_factor_of_inflation_is_that_of_a_regression_on_the_others(centred: bool) -> None:
     table = scores()
-    found = fit_polynomial(table, ["1", "p", "q", "p2", "pq"]).vif("centred" if centred else "paper")
+    found = sm.fit_polynomial(table, ["1", "p", "q", "p2", "pq"]).vif("centred" if centred else "paper")
     p, q = table["p"].to_numpy(float) / 4e4, table["q"].to_numpy(float) / 256
     columns = {"p": p, "q": q, "p2": p * p, "pq": p * q}
     assert list(found) == list(columns)
@@ -132,20 +128,20 @@ def test_a_factor_of_inflation_is_that_of_a_regression_on_the_others(centred: bo
 def test_features_at_right_angles_inflate_nothing() -> None:
     p, q = np.meshgrid([1.0, 3.0], [1.0, 5.0])
     table = pd.DataFrame({"p": p.ravel(), "q": q.ravel(), "r": 0.0, "score": [1.0, 2.0, 3.0, 5.0]})
-    assert fit_polynomial(table, ["1", "p", "q"]).vif("centred") == pytest.approx({"p": 1.0, "q": 1.0})
+    assert sm.fit_polynomial(table, ["1", "p", "q"]).vif("centred") == pytest.approx({"p": 1.0, "q": 1.0})
 
 
 def test_a_column_that_does_not_vary_has_no_finite_centred_factor() -> None:
     table = scores().assign(r=0.1)
-    fit = fit_polynomial(table, ["p", "q", "r"])
+    fit = sm.fit_polynomial(table, ["p", "q", "r"])
     assert fit.vif("centred")["r"] == np.inf
     assert fit.vif("centred")["p"] == pytest.approx(fit.vif("centred")["q"])
     assert np.isfinite(list(fit.vif("paper").values())).all()
 
 
 def test_an_unknown_factor_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="unknown VIF 'other'; known: paper, centred"):
-        fit_polynomial(scores()).vif("other")  # type: ignore[arg-type]
+    with pytest.raises(sm.UnknownNameError, match="unknown VIF 'other'; known: paper, centred"):
+        sm.fit_polynomial(scores()).vif("other")  # type: ignore[arg-type]
 
 
 # -- what cannot be fitted ------------------------------------------------------------------------------------
@@ -172,14 +168,14 @@ def test_an_unknown_factor_is_refused() -> None:
 )
 def test_scores_that_have_no_nearest_polynomial_are_refused(changed: dict[str, Any], terms: object, text: str) -> None:
     with refused(f"{text}..."):
-        fit_polynomial(scores().assign(**changed), terms)
+        sm.fit_polynomial(scores().assign(**changed), terms)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 4])
 def test_more_rows_than_terms_are_needed(rows: int) -> None:
-    with pytest.raises(RequestError, match=f"{rows} scores for 4 terms; give at least 5"):
-        fit_polynomial(scores(rows))
-    assert fit_polynomial(scores(5)).rows == 5
+    with pytest.raises(sm.RequestError, match=f"{rows} scores for 4 terms; give at least 5"):
+        sm.fit_polynomial(scores(rows))
+    assert sm.fit_polynomial(scores(5)).rows == 5
 
 
 @pytest.mark.parametrize(
@@ -193,22 +189,24 @@ def test_more_rows_than_terms_are_needed(rows: int) -> None:
 )
 def test_weights_are_checked(weights: object, text: str) -> None:
     with refused(f"{text}..."):
-        fit_polynomial(scores(), weights=weights)
+        sm.fit_polynomial(scores(), weights=weights)
 
 
 def test_missing_columns_and_unknown_forms_are_refused() -> None:
-    with pytest.raises(RequestError, match="scores without r, score; they have p, q"):
-        fit_polynomial(scores()[["p", "q"]])
-    with pytest.raises(UnknownNameError, match=r"unknown form 'CUBIC'; did you mean CUB\? known: LIN, QDR, CUB, QUA"):
-        fit_polynomial(scores(), "CUBIC")
-    with pytest.raises(RequestError, match=r"a term must be a product of powers .* \(got 'w'\)"):
-        fit_polynomial(scores(), ["1", "w"])
+    with pytest.raises(sm.RequestError, match="scores without r, score; they have p, q"):
+        sm.fit_polynomial(scores()[["p", "q"]])
+    with pytest.raises(
+        sm.UnknownNameError, match=r"unknown form 'CUBIC'; did you mean CUB\? known: LIN, QDR, CUB, QUA"
+    ):
+        sm.fit_polynomial(scores(), "CUBIC")
+    with pytest.raises(sm.RequestError, match=r"a term must be a product of powers .* \(got 'w'\)"):
+        sm.fit_polynomial(scores(), ["1", "w"])
 
 
 def test_powers_beyond_whole_numbers_do_not_overflow() -> None:
     table = scores(noise=0.0).assign(p=lambda t: t["p"] * 1000)  # p^4 is above 2^63
     table["score"] = table["p"].astype(float) ** 4 * 1e-33
-    fit = fit_polynomial(table, ["1", "p4"])
+    fit = sm.fit_polynomial(table, ["1", "p4"])
     assert fit.theta[1] == pytest.approx(1e-33, rel=1e-12)
 
 
@@ -218,52 +216,52 @@ def test_powers_beyond_whole_numbers_do_not_overflow() -> None:
 @pytest.mark.parametrize("name", ["fit.toml", "fit.json"])
 def test_a_file_keeps_a_fit_to_the_last_bit_and_is_an_order(tmp_path: Path, name: str) -> None:
     for fit in (
-        fit_polynomial(scores(), "CUB", source="here"),
-        fit_polynomial(scores().assign(r=1.0), ["r", "p"]),
-        fit_polynomial(scores(60).assign(pair=np.arange(60) // 6), "LIN"),
+        sm.fit_polynomial(scores(), "CUB", source="here"),
+        sm.fit_polynomial(scores().assign(r=1.0), ["r", "p"]),
+        sm.fit_polynomial(scores(60).assign(pair=np.arange(60) // 6), "LIN"),
     ):
         fit.write(tmp_path / name)
-        assert Fit.read(tmp_path / name) == fit
+        assert sm.Fit.read(tmp_path / name) == fit
         assert Polynomial.read(tmp_path / name) == fit.order
         assert (tmp_path / name).read_text() == (fit.to_toml() if name.endswith("toml") else fit.to_json())
 
 
 def test_a_file_that_is_an_order_only_is_no_fit(tmp_path: Path) -> None:
     Polynomial([1.0], ["p"]).write(tmp_path / "order.toml")
-    with pytest.raises(FileFormatError, match="holds no fit"):
-        Fit.read(tmp_path / "order.toml")
-    document = fit_polynomial(scores()).to_toml().replace("vif_paper = [", "vif_paper = [1.0, ")
+    with pytest.raises(sm.FileFormatError, match="holds no fit"):
+        sm.Fit.read(tmp_path / "order.toml")
+    document = sm.fit_polynomial(scores()).to_toml().replace("vif_paper = [", "vif_paper = [1.0, ")
     (tmp_path / "fit.toml").write_text(document)
-    with pytest.raises(FileFormatError, match=r"holds no fit: .* have one number a term"):
-        Fit.read(tmp_path / "fit.toml")
+    with pytest.raises(sm.FileFormatError, match=r"holds no fit: .* have one number a term"):
+        sm.Fit.read(tmp_path / "fit.toml")
 
 
 def test_a_fit_is_an_order_from_trials_to_schedule() -> None:
     log = wl.lublin(jobs=300, cores=64, seed=4, load=0.9)
-    table = score_jobs(draw_pairs(log, 6, seed=1), 3200)
-    fit = fit_polynomial(table, "LIN", name="mine")
+    table = sm.score_jobs(sm.draw_pairs(log, 6, seed=1), 3200)
+    fit = sm.fit_polynomial(table, "LIN", name="mine")
     assert str(fit) == str(fit.order)
     assert fit.predict(table["p"], table["q"], table["r"]).mean() == pytest.approx(1 / 32, rel=0.5)
-    engines = [simulate(log, order=fit.order, backfilling="none", engine=engine) for engine in ("compiled", "simpy")]
+    engines = [sm.simulate(log, order=fit.order, backfilling="none", engine=engine) for engine in ("compiled", "simpy")]
     assert (engines[0].start_s == engines[1].start_s).all()
     assert engines[0].about["order"] == "mine"
-    assert not (engines[0].start_s == simulate(log, backfilling="none").start_s).all()
+    assert not (engines[0].start_s == sm.simulate(log, backfilling="none").start_s).all()
 
 
 def test_a_fit_is_named_for_its_form() -> None:
-    assert fit_polynomial(scores(), "qdr").name == "fit-QDR"
-    assert fit_polynomial(scores(), ["p", "q"]).name == "fit"
+    assert sm.fit_polynomial(scores(), "qdr").name == "fit-QDR"
+    assert sm.fit_polynomial(scores(), ["p", "q"]).name == "fit"
 
 
 def test_equal_fits_share_one_order_which_is_compiled_once() -> None:
-    one, other = (fit_polynomial(scores(), "LIN", name="mine") for _ in range(2))
+    one, other = (sm.fit_polynomial(scores(), "LIN", name="mine") for _ in range(2))
     assert one.order is other.order
-    assert one.order is not fit_polynomial(scores(), "LIN", name="yours").order
+    assert one.order is not sm.fit_polynomial(scores(), "LIN", name="yours").order
 
 
 def test_errors_by_pair_are_those_of_the_sandwich_written_out() -> None:
     table = scores(240).assign(pair=np.arange(240) // 8)
-    fit = fit_polynomial(table, "LIN")
+    fit = sm.fit_polynomial(table, "LIN")
     weight = (table["p"] * table["q"]).to_numpy(dtype=float)
     x = np.column_stack([np.ones(240), table["p"], table["q"], table["r"]]) * weight[:, None]
     e = weight * table["score"].to_numpy() - x @ np.array(fit.theta)
@@ -273,11 +271,11 @@ def test_errors_by_pair_are_those_of_the_sandwich_written_out() -> None:
     ) * (30 / 29)  # fmt: skip
     expected = np.sqrt(np.diag(bread @ meat @ bread))
     assert fit.error_by_pair == pytest.approx(expected, rel=1e-6)
-    assert fit_polynomial(scores(240), "LIN").error_by_pair == (None,) * 4
+    assert sm.fit_polynomial(scores(240), "LIN").error_by_pair == (None,) * 4
 
 
 def test_errors_by_pair_are_larger_where_the_rows_of_a_pair_go_together() -> None:
     one = scores(400, noise=0.0).assign(pair=np.arange(400) // 20)
     shared = np.random.default_rng(3).standard_normal(20)[one["pair"]]
-    fit = fit_polynomial(one.assign(score=shared), ["1"], weights=np.ones(400))
+    fit = sm.fit_polynomial(one.assign(score=shared), ["1"], weights=np.ones(400))
     assert fit.error_by_pair[0] == pytest.approx(np.sqrt(20) * fit.standard_error[0], rel=0.05)

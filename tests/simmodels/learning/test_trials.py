@@ -12,14 +12,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+import simmodels as sm
 import workloads as wl
-from simmodels.errors import RequestError, UnknownNameError
 from simmodels.learning import kernel, trials
 from simmodels.learning.kernel import BLOCK, new_lanes
 from simmodels.learning.lanes import WIDTH
-from simmodels.learning.pairs import Pair, draw_pairs
-from simmodels.learning.trials import run_trials, score_jobs
-from simmodels.simulate import simulate
 from tests.processes import printed_elsewhere
 from tests.refused import refused
 from tests.slow_trial import pair_of, pairs, slow_trial
@@ -32,61 +29,61 @@ def all_orders(jobs: int) -> NDArray[np.int64]:
 
 
 @pytest.fixture(scope="module")
-def drawn() -> tuple[Pair, ...]:
-    return draw_pairs(wl.lublin(jobs=400, cores=64, seed=5), 3, seed=2)
+def drawn() -> tuple[sm.Pair, ...]:
+    return sm.draw_pairs(wl.lublin(jobs=400, cores=64, seed=5), 3, seed=2)
 
 
 # -- one trial --------------------------------------------------------------------------------------
 
 
-def test_a_trial_drawn_by_hand(small: Pair) -> None:
+def test_a_trial_drawn_by_hand(small: sm.Pair) -> None:
     # S holds both cores until 10. In turn: A 10-15, waited 9 (bounded slowdown 14/10); B needs both cores, 15-35,
     # waited 13 (33/20); C 35-45, waited 5 (15/10).
     # C first: it is submitted at 30, and the machine idles; A then starts at 30, waited 29 (34/10), B when C has ended
     # at 40, waited 38 (58/20).
-    found = run_trials(small, [[0, 1, 2], [2, 0, 1]])
+    found = sm.run_trials(small, [[0, 1, 2], [2, 0, 1]])
     assert found.tolist() == pytest.approx([(1.4 + 1.65 + 1.5) / 3, (1.0 + 3.4 + 2.9) / 3], rel=1e-15)
 
 
-def test_a_delay_counts_at_each_start_and_moves_the_next(small: Pair) -> None:
+def test_a_delay_counts_at_each_start_and_moves_the_next(small: sm.Pair) -> None:
     # With 1 s a start: S 1-11; A 12-17, waited 11 (16/10); B 18-38, waited 16 (36/20); C 39-49, waited 9 (19/10).
-    assert run_trials(small, [[0, 1, 2]], dispatch_delay_s=1.0)[0] == pytest.approx((1.6 + 1.8 + 1.9) / 3, rel=1e-15)
+    assert sm.run_trials(small, [[0, 1, 2]], dispatch_delay_s=1.0)[0] == pytest.approx((1.6 + 1.8 + 1.9) / 3, rel=1e-15)
 
 
-def test_tau_bounds_the_slowdown_of_short_jobs(small: Pair) -> None:
-    assert run_trials(small, [[0, 1, 2]], tau_s=1.0)[0] == pytest.approx((14 / 5 + 33 / 20 + 15 / 10) / 3, rel=1e-15)
+def test_tau_bounds_the_slowdown_of_short_jobs(small: sm.Pair) -> None:
+    assert sm.run_trials(small, [[0, 1, 2]], tau_s=1.0)[0] == pytest.approx((14 / 5 + 33 / 20 + 15 / 10) / 3, rel=1e-15)
 
 
 @given(pair=pairs(), data=st.data(), delay_s=st.sampled_from([0.0, 0.0026, 1.0]), tau_s=st.sampled_from([10.0, 0.5]))
 def test_the_compiled_trial_gives_the_bits_of_a_plain_loop(
-    pair: Pair, data: st.DataObject, delay_s: float, tau_s: float
+    pair: sm.Pair, data: st.DataObject, delay_s: float, tau_s: float
 ) -> None:
     jobs = len(pair.jobs) - pair.initial_jobs
     orders = data.draw(st.lists(st.permutations(range(jobs)), min_size=1, max_size=WIDTH + 2))
-    found = run_trials(pair, orders, dispatch_delay_s=delay_s, tau_s=tau_s)
+    found = sm.run_trials(pair, orders, dispatch_delay_s=delay_s, tau_s=tau_s)
     assert found.tolist() == [slow_trial(pair, order, delay_s=delay_s, tau_s=tau_s) for order in orders]
 
 
 @given(pair=pairs())
-def test_jobs_in_order_of_submission_run_as_first_come_first_served_does(pair: Pair) -> None:
+def test_jobs_in_order_of_submission_run_as_first_come_first_served_does(pair: sm.Pair) -> None:
     jobs = len(pair.jobs) - pair.initial_jobs
-    schedule = simulate(pair.jobs, cores=pair.cores, order="FCFS", backfilling="none")
+    schedule = sm.simulate(pair.jobs, cores=pair.cores, order="FCFS", backfilling="none")
     p, wait_s = pair.jobs.runtime_s, schedule.start_s - pair.jobs.submit_s
     slowdown = np.maximum((wait_s + p) / np.maximum(p, 10.0), 1.0)
-    assert run_trials(pair, [range(jobs)])[0] == pytest.approx(slowdown[pair.initial_jobs :].mean(), rel=1e-12)
+    assert sm.run_trials(pair, [range(jobs)])[0] == pytest.approx(slowdown[pair.initial_jobs :].mean(), rel=1e-12)
 
 
-def test_trials_do_not_depend_on_those_beside_them_or_on_threads(drawn: Sequence[Pair]) -> None:
+def test_trials_do_not_depend_on_those_beside_them_or_on_threads(drawn: Sequence[sm.Pair]) -> None:
     rng = np.random.default_rng(3)
     orders = np.argsort(rng.random((70_000, 32)), axis=1)
-    found = run_trials(drawn[0], orders, workers=3)
+    found = sm.run_trials(drawn[0], orders, workers=3)
     some = rng.integers(len(orders), size=7)
-    assert (run_trials(drawn[0], orders[some]) == found[some]).all()
-    assert (run_trials(drawn[0], orders.astype(np.uint8), workers=1) == found).all()
+    assert (sm.run_trials(drawn[0], orders[some]) == found[some]).all()
+    assert (sm.run_trials(drawn[0], orders.astype(np.uint8), workers=1) == found).all()
 
 
-def test_no_orders_have_no_results(small: Pair) -> None:
-    assert run_trials(small, np.empty((0, 3), dtype=np.int64)).shape == (0,)
+def test_no_orders_have_no_results(small: sm.Pair) -> None:
+    assert sm.run_trials(small, np.empty((0, 3), dtype=np.int64)).shape == (0,)
 
 
 @pytest.mark.parametrize(
@@ -101,16 +98,16 @@ def test_no_orders_have_no_results(small: Pair) -> None:
         ([[0.0, 1.0, 2.0]], "the type of orders must be one of integers (got 'float64')"),
     ],
 )
-def test_rows_that_are_no_permutations_are_refused(small: Pair, orders: object, text: str) -> None:
+def test_rows_that_are_no_permutations_are_refused(small: sm.Pair, orders: object, text: str) -> None:
     with refused(text):
-        run_trials(small, orders)
+        sm.run_trials(small, orders)
 
 
-def test_the_first_bad_row_is_named_whichever_thread_met_it(small: Pair) -> None:
+def test_the_first_bad_row_is_named_whichever_thread_met_it(small: sm.Pair) -> None:
     orders = np.tile([0, 1, 2], (200_000, 1))
     orders[[199_999, 70_001]] = [0, 0, 2]
-    with pytest.raises(RequestError, match=r"row 70001 of orders must be each of 0 to 2 once \(got \[0, 0, 2\]\)"):
-        run_trials(small, orders, workers=2)
+    with pytest.raises(sm.RequestError, match=r"row 70001 of orders must be each of 0 to 2 once \(got \[0, 0, 2\]\)"):
+        sm.run_trials(small, orders, workers=2)
 
 
 # -- shuffles ---------------------------------------------------------------------------------------
@@ -191,22 +188,22 @@ def test_the_programs_shuffle_is_as_far_from_uniform_as_was_measured() -> None:
     assert (round(float(first.max()), 2), round(float(first.min()), 2)) == (1.34, 0.75)
 
 
-def test_trials_are_counted_by_the_job_that_was_first(drawn: Sequence[Pair]) -> None:
+def test_trials_are_counted_by_the_job_that_was_first(drawn: Sequence[sm.Pair]) -> None:
     trials = 160_000
     for shuffle, expected in (("uniform", np.full(32, 1 / 32)), ("swap-any", places_after_swaps(32)[:, 0])):
-        table = score_jobs(drawn[0], trials, estimator="published", shuffle=shuffle, seed=1)
+        table = sm.score_jobs(drawn[0], trials, estimator="published", shuffle=shuffle, seed=1)
         assert table["trials"].sum() == trials
         require_frequencies(table["trials"].to_numpy(), expected * trials, 31)
-    assert (score_jobs(drawn[0], trials)["trials"] == trials // 32).all()
+    assert (sm.score_jobs(drawn[0], trials)["trials"] == trials // 32).all()
 
 
 # -- scores -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("estimator", "shuffle"), WAYS)
-def test_scores_are_as_far_from_the_exact_ones_as_errors_say(four: Pair, estimator: object, shuffle: object) -> None:
+def test_scores_are_as_far_from_the_exact_ones_as_errors_say(four: sm.Pair, estimator: object, shuffle: object) -> None:
     orders = all_orders(4)
-    found = run_trials(four, orders)
+    found = sm.run_trials(four, orders)
     if shuffle == "uniform":
         chance = np.full(24, 1 / 24)
     else:  # every sequence of four swaps
@@ -216,7 +213,7 @@ def test_scores_are_as_far_from_the_exact_ones_as_errors_say(four: Pair, estimat
     exact = each / each.sum()
     off = []
     for seed in range(60):
-        table = score_jobs(four, 2000, estimator=estimator, shuffle=shuffle, seed=seed)
+        table = sm.score_jobs(four, 2000, estimator=estimator, shuffle=shuffle, seed=seed)
         assert table["score"].sum() == pytest.approx(1.0)
         off.append((table["score"] - exact) / table["se"])
     spread = np.sqrt((np.array(off) ** 2).mean(axis=0))  # of 60 normal numbers, within 0.6 to 1.4 but once in 10^5
@@ -231,7 +228,7 @@ def order_after(swaps: Sequence[int]) -> tuple[int, ...]:
 
 
 def test_trials_are_compiled_in_the_thread_that_asks_where_ctrl_c_is_heard(
-    small: Pair, monkeypatch: pytest.MonkeyPatch
+    small: sm.Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[tuple[bool, bool]] = []  # whether it was the main thread, and whether it was to stop at once
 
@@ -240,15 +237,15 @@ def test_trials_are_compiled_in_the_thread_that_asks_where_ctrl_c_is_heard(
         kernel.run_blocks(*args)
 
     monkeypatch.setattr(trials, "run_blocks", run_blocks)
-    score_jobs(small, 10 * BLOCK, workers=2)
+    sm.score_jobs(small, 10 * BLOCK, workers=2)
     assert calls[0] == (True, True)
     assert (False, False) in calls
     assert calls.count((True, True)) == 1
     assert (True, False) not in calls
 
 
-def test_the_table_has_a_row_for_each_job_of_each_pair(drawn: Sequence[Pair]) -> None:
-    table = score_jobs(drawn, 3200)
+def test_the_table_has_a_row_for_each_job_of_each_pair(drawn: Sequence[sm.Pair]) -> None:
+    table = sm.score_jobs(drawn, 3200)
     assert table.columns.tolist() == ["pair", "job", "p", "q", "r", "score", "se", "trials"]
     assert table["pair"].tolist() == [number for number in range(3) for _ in range(32)]
     for pair in drawn:
@@ -261,19 +258,19 @@ def test_the_table_has_a_row_for_each_job_of_each_pair(drawn: Sequence[Pair]) ->
 
 
 def test_one_job_has_all_of_the_score() -> None:
-    table = score_jobs(pair_of((0, 5, 1), (1, 9, 1), initial_jobs=1, cores=1), 100)
+    table = sm.score_jobs(pair_of((0, 5, 1), (1, 9, 1), initial_jobs=1, cores=1), 100)
     assert (table["score"].tolist(), table["se"].tolist(), table["trials"].tolist()) == ([1.0], [0.0], [100])
 
 
 def test_trials_that_all_end_alike_have_no_error() -> None:
     pair = pair_of((0, 5, 1), *[(10, 20, 1)] * 6, initial_jobs=1, cores=9)
-    table = score_jobs(pair, 6000)
+    table = sm.score_jobs(pair, 6000)
     assert table["score"].to_numpy() == pytest.approx(1 / 6)
     assert (table["se"] < 1e-9).all()
 
 
-def test_trials_over_the_jobs_are_rounded_up(four: Pair) -> None:
-    assert (score_jobs(four, 4097)["trials"] == 1025).all()
+def test_trials_over_the_jobs_are_rounded_up(four: sm.Pair) -> None:
+    assert (sm.score_jobs(four, 4097)["trials"] == 1025).all()
 
 
 # -- the same bits ----------------------------------------------------------------------------------
@@ -281,29 +278,29 @@ def test_trials_over_the_jobs_are_rounded_up(four: Pair) -> None:
 
 @pytest.mark.parametrize(("estimator", "shuffle"), WAYS)
 def test_scores_do_not_depend_on_workers_or_on_other_pairs(
-    drawn: Sequence[Pair], estimator: object, shuffle: object
+    drawn: Sequence[sm.Pair], estimator: object, shuffle: object
 ) -> None:
     how = {"estimator": estimator, "shuffle": shuffle, "seed": 9}
     trials = 66 * BLOCK + 7  # more than one task for each pair, and a last block that is not full
-    one = score_jobs(drawn, trials, workers=1, **how)
-    pd.testing.assert_frame_equal(one, score_jobs(drawn, trials, workers=3, **how), check_exact=True)
-    alone = score_jobs(drawn[1], trials, workers=2, **how)
+    one = sm.score_jobs(drawn, trials, workers=1, **how)
+    pd.testing.assert_frame_equal(one, sm.score_jobs(drawn, trials, workers=3, **how), check_exact=True)
+    alone = sm.score_jobs(drawn[1], trials, workers=2, **how)
     pd.testing.assert_frame_equal(one[32:64].reset_index(drop=True), alone, check_exact=True)
-    assert not score_jobs(drawn[1], trials, estimator=estimator, shuffle=shuffle, seed=8)["score"].equals(
+    assert not sm.score_jobs(drawn[1], trials, estimator=estimator, shuffle=shuffle, seed=8)["score"].equals(
         alone["score"]
     )
 
 
-def test_more_trials_continue_fewer(four: Pair) -> None:
-    few, more = (score_jobs(four, blocks * BLOCK, estimator="published", seed=4) for blocks in (1, 2))
+def test_more_trials_continue_fewer(four: sm.Pair) -> None:
+    few, more = (sm.score_jobs(four, blocks * BLOCK, estimator="published", seed=4) for blocks in (1, 2))
     gained = more["trials"] - few["trials"]
     assert (gained > 0).all()
     assert gained.sum() == BLOCK
     assert not (gained == few["trials"]).all()  # other random numbers
 
 
-def test_pairs_of_different_numbers_have_different_trials(four: Pair) -> None:
-    table = score_jobs([four, replace(four, number=1)], 4000)
+def test_pairs_of_different_numbers_have_different_trials(four: sm.Pair) -> None:
+    table = sm.score_jobs([four, replace(four, number=1)], 4000)
     assert not (table["score"][:4].to_numpy() == table["score"][4:].to_numpy()).any()
 
 
@@ -325,10 +322,10 @@ def test_another_process_with_another_hash_seed_gives_the_same_bits() -> None:
 # -- what is reported, and what is refused --------------------------------------------------------------
 
 
-def test_progress_is_reported_up_to_the_last_trial(drawn: Sequence[Pair]) -> None:
+def test_progress_is_reported_up_to_the_last_trial(drawn: Sequence[sm.Pair]) -> None:
     reported: list[tuple[int, int]] = []
     trials = 32 * 9000
-    score_jobs(drawn, trials, progress=lambda done, total: reported.append((done, total)))
+    sm.score_jobs(drawn, trials, progress=lambda done, total: reported.append((done, total)))
     done = [one for one, _ in reported]
     assert {total for _, total in reported} == {3 * trials}
     assert done == sorted(set(done))
@@ -336,12 +333,12 @@ def test_progress_is_reported_up_to_the_last_trial(drawn: Sequence[Pair]) -> Non
     assert len(done) > 3
 
 
-def test_what_progress_raises_stops_the_trials(drawn: Sequence[Pair]) -> None:
+def test_what_progress_raises_stops_the_trials(drawn: Sequence[sm.Pair]) -> None:
     def stop(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        score_jobs(drawn, 256_000, progress=stop)
+        sm.score_jobs(drawn, 256_000, progress=stop)
 
 
 @pytest.mark.parametrize(
@@ -358,19 +355,19 @@ def test_what_progress_raises_stops_the_trials(drawn: Sequence[Pair]) -> None:
         ({"shuffle": "swap-any"}, "shuffle must be 'uniform' with the stratified estimator (got 'swap-any')"),
     ],
 )
-def test_what_is_out_of_its_range_is_refused(four: Pair, asked: dict[str, Any], text: str) -> None:
+def test_what_is_out_of_its_range_is_refused(four: sm.Pair, asked: dict[str, Any], text: str) -> None:
     with refused(f"{text}..."):
-        score_jobs(four, **{"trials": 100, **asked})
+        sm.score_jobs(four, **{"trials": 100, **asked})
 
 
 @pytest.mark.parametrize("name", ["estimator", "shuffle", "initial_state"])
-def test_an_unknown_way_is_refused_with_those_that_are_known(four: Pair, name: str) -> None:
-    with pytest.raises(UnknownNameError, match=f"unknown {name.replace('_', ' ')} 'other'; known: "):
-        score_jobs(four, 100, **{name: "other"})
+def test_an_unknown_way_is_refused_with_those_that_are_known(four: sm.Pair, name: str) -> None:
+    with pytest.raises(sm.UnknownNameError, match=f"unknown {name.replace('_', ' ')} 'other'; known: "):
+        sm.score_jobs(four, 100, **{name: "other"})
 
 
-def test_pairs_need_numbers_of_their_own(four: Pair) -> None:
-    with pytest.raises(RequestError, match="two pairs have the number 0; each pair needs its own"):
-        score_jobs([four, four], 100)
-    with pytest.raises(RequestError, match="no pairs are given; give at least one"):
-        score_jobs([], 100)
+def test_pairs_need_numbers_of_their_own(four: sm.Pair) -> None:
+    with pytest.raises(sm.RequestError, match="two pairs have the number 0; each pair needs its own"):
+        sm.score_jobs([four, four], 100)
+    with pytest.raises(sm.RequestError, match="no pairs are given; give at least one"):
+        sm.score_jobs([], 100)

@@ -9,7 +9,7 @@ from hypothesis import given
 
 import simmodels as sm
 from tests import naive_machines
-from tests.model_scripts import scheduled
+from tests.model_scripts import machines_on, scheduled
 
 Jobs = list[tuple[float, float, float, int]]
 
@@ -83,8 +83,7 @@ def test_own_schedulers_may_place_on_machines_under_notice_what_ends_before() ->
         def decide(self, now: float) -> Any:  # noqa: ANN401, ARG002
             yield from [sm.Placement(job, self.cluster.machines) for job in self.waiting]
 
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=1)
+    env, cluster = machines_on(1, 1)
     sm.Maintenance(env, cluster, start_s=50, duration_s=10, notice_s=50)
     scheduler = First(env, cluster)
     env.run(until=10)

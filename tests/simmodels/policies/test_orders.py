@@ -12,14 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.errors import RequestError, UnknownNameError
+import simmodels as sm
 from simmodels.policies.bids import BUILT_IN as BIDS
-from simmodels.policies.order import Order
 from simmodels.policies.orders import BUILT_IN, TWELVE_ORDERS, find_order, order, orders
 from simmodels.policies.registry import ORDERS
-from simmodels.simulate import simulate
 from simmodels.work.vocabulary import REGISTERS
-from simmodels.work.workload import Job, Workload
 from tests.naive import FORMULAS
 from tests.refused import refused
 
@@ -32,7 +29,7 @@ def registry_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ORDERS, "users", {})
 
 
-def key(of: Order, **given_values: float) -> float:
+def key(of: sm.Order, **given_values: float) -> float:
     """The value that compiled code sees."""
     return float(of.key_function.ctypes(*(float(given_values.get(name, 0.0)) for name in REGISTERS), 0))
 
@@ -40,11 +37,11 @@ def key(of: Order, **given_values: float) -> float:
 DOCS: Final = Path(__file__).parents[3] / "docs" / "reference"
 
 
-def jobs(count: int = 40, seed: int = 1) -> Workload:
+def jobs(count: int = 40, seed: int = 1) -> sm.Workload:
     rng = np.random.default_rng(seed)
     runtime_s = rng.integers(0, 60, count)
     submit_s = np.sort(rng.integers(0, 300, count))
-    return Workload(
+    return sm.Workload(
         np.arange(1, count + 1), submit_s, runtime_s, runtime_s + rng.integers(0, 60, count), rng.integers(1, 9, count)
     )
 
@@ -126,7 +123,7 @@ def test_who_goes_first(name: str, first: dict[str, float], second: dict[str, fl
 def test_an_order_can_be_called_as_the_plain_function_it_is() -> None:
     assert BUILT_IN["SAF"](estimate=3.0, cores=4.0) == 12.0
     assert BUILT_IN["SAF"](3.0, 4.0) == 12.0
-    assert BUILT_IN["RANDOM"].key(Job(1, 0.0, 1.0, 1.0, 1), 0.0) == 0.0, "a draw counts as 0"
+    assert BUILT_IN["RANDOM"].key(sm.Job(1, 0.0, 1.0, 1.0, 1), 0.0) == 0.0, "a draw counts as 0"
 
 
 def test_built_in_orders_say_formula_and_source() -> None:
@@ -155,7 +152,7 @@ def test_an_order_is_found_by_its_name_in_any_case_and_by_its_other_name() -> No
 )
 def test_another_name_of_an_order_is_accepted_and_its_own_is_shown(other: str, name: str) -> None:
     assert find_order(other) is BUILT_IN[name]
-    assert simulate(jobs(), cores=8, order=other, backfill_order=other).about["order"] == name
+    assert sm.simulate(jobs(), cores=8, order=other, backfill_order=other).about["order"] == name
     assert other not in orders()
     for page in ("orders", "glossary"):
         assert other.upper() in (DOCS / f"{page}.md").read_text("utf-8")
@@ -166,13 +163,13 @@ def test_another_name_of_an_order_is_accepted_and_its_own_is_shown(other: str, n
     [("SAFF", "SAF"), ("SFA", "SAF?"), ("fcsf", "FCFS"), ("WFP4", "WFP3"), ("unicfe", "UNICEF"), ("SJFF", "SJF")],
 )
 def test_an_unknown_order_is_refused_and_near_ones_are_offered(name: str, near: str) -> None:
-    with refused(f"unknown order '{name}'; did you mean ...{near}...known: FCFS, LCFS...", UnknownNameError) as e:
-        simulate(jobs(), cores=8, order=name)
+    with refused(f"unknown order '{name}'; did you mean ...{near}...known: FCFS, LCFS...", sm.UnknownNameError) as e:
+        sm.simulate(jobs(), cores=8, order=name)
     assert near.removesuffix("?") in e.value.near
 
 
 def test_a_name_like_no_other_is_refused_without_an_offer() -> None:
-    with pytest.raises(UnknownNameError, match="unknown order 'zzzzzz'; known: FCFS") as e:
+    with pytest.raises(sm.UnknownNameError, match="unknown order 'zzzzzz'; known: FCFS") as e:
         find_order("zzzzzz")
     assert e.value.near == ()
 
@@ -190,41 +187,40 @@ def test_an_order_of_a_users_enters_the_registry_under_its_name() -> None:
     assert find_order("patient") is patient
     assert patient.moving
     assert find_order("two").formula == "2 q"
-    with pytest.raises(UnknownNameError, match="did you mean patient"):
+    with pytest.raises(sm.UnknownNameError, match="did you mean patient"):
         find_order("patiend")
 
 
 @pytest.mark.parametrize("name", ["FCFS", "fcfs", "Saf"])
 def test_the_name_of_a_built_in_order_is_refused(name: str) -> None:
-    with pytest.raises(RequestError, match=f"order '{name}' is built in; choose another name"):
+    with pytest.raises(sm.RequestError, match=f"order '{name}' is built in; choose another name"):
         order(name=name)(lambda cores: cores)
     assert name not in ORDERS.users
 
 
 def test_a_parameter_that_no_job_has_a_number_for_is_refused_with_those_it_has() -> None:
-    mine = Order("mine", lambda cores, color, user: cores + color + user)
-    with pytest.raises(RequestError, match=r"an order names color, and job 1 has no such number; it has .*user"):
-        simulate(jobs(), cores=8, order=mine)
+    mine = sm.Order("mine", lambda cores, color, user: cores + color + user)
+    with pytest.raises(sm.RequestError, match=r"an order names color, and job 1 has no such number; it has .*user"):
+        sm.simulate(jobs(), cores=8, order=mine)
 
 
 def test_a_plain_function_can_be_handed_over_without_the_registry() -> None:
-    by_width = simulate(jobs(), cores=8, order=lambda cores: -cores)
-    assert by_width.start_s.tolist() == simulate(jobs(), cores=8, order="LQF").start_s.tolist()
+    by_width = sm.simulate(jobs(), cores=8, order=lambda cores: -cores)
+    assert by_width.start_s.tolist() == sm.simulate(jobs(), cores=8, order="LQF").start_s.tolist()
     assert ORDERS.users == {}
 
 
 # -- orders of users ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
 def test_a_users_order_is_the_built_in_one_of_the_same_formula(engine: str, backfilling: str) -> None:
-    mine = Order("mine", lambda wait, estimate: (wait + estimate + 1.0) / (estimate + 1.0))
+    mine = sm.Order("mine", lambda wait, estimate: (wait + estimate + 1.0) / (estimate + 1.0))
     log = jobs(80)
-    log = Workload(log.job_id, log.submit_s, log.runtime_s, log.estimate_s + 1.0, log.cores)
-    theirs = Order("theirs", lambda now, submit, estimate: (now - submit + estimate + 1.0) / (1.0 + estimate))
+    log = sm.Workload(log.job_id, log.submit_s, log.runtime_s, log.estimate_s + 1.0, log.cores)
+    theirs = sm.Order("theirs", lambda now, submit, estimate: (now - submit + estimate + 1.0) / (1.0 + estimate))
     first, second = (
-        simulate(log, cores=8, order=one, backfilling=backfilling, engine=engine) for one in (mine, theirs)
+        sm.simulate(log, cores=8, order=one, backfilling=backfilling, engine=engine) for one in (mine, theirs)
     )
     assert first.start_s.tolist() == second.start_s.tolist()
     assert first.about["order"] == "mine"
@@ -257,11 +253,11 @@ def narrow(cores: float) -> float:
 def test_an_order_that_cannot_be_compiled_gives_the_same_schedule_on_both_engines(
     function: Callable[..., float], backfilling: str
 ) -> None:
-    mine = Order("mine", function)
+    mine = sm.Order("mine", function)
     assert not mine.compiled
-    expected = simulate(jobs(), cores=8, order="LQF", backfilling=backfilling).start_s.tolist()
+    expected = sm.simulate(jobs(), cores=8, order="LQF", backfilling=backfilling).start_s.tolist()
     for engine in ENGINES:
-        found = simulate(jobs(), cores=8, order=mine, backfilling=backfilling, engine=engine)
+        found = sm.simulate(jobs(), cores=8, order=mine, backfilling=backfilling, engine=engine)
         assert found.start_s.tolist() == expected, engine
 
 
@@ -272,16 +268,16 @@ def test_an_order_that_cannot_be_compiled_may_move_and_may_be_a_backfill_order()
         seen.append(wait)
         return -wait / (estimate + 1.0)
 
-    compiled = Order("compiled", lambda wait, estimate: -wait / (estimate + 1.0))
+    compiled = sm.Order("compiled", lambda wait, estimate: -wait / (estimate + 1.0))
     options = {"cores": 8, "order": "FCFS", "backfilling": "easy"}
-    expected = simulate(jobs(), **options, backfill_order=compiled).start_s.tolist()
+    expected = sm.simulate(jobs(), **options, backfill_order=compiled).start_s.tolist()
     for engine in ENGINES:
-        found = simulate(jobs(), **options, backfill_order=Order("python", impatient), engine=engine)
+        found = sm.simulate(jobs(), **options, backfill_order=sm.Order("python", impatient), engine=engine)
         assert found.start_s.tolist() == expected
     assert max(seen) > 0.0
 
 
-def raising(error: BaseException) -> Order:
+def raising(error: BaseException) -> sm.Order:
     """A Python order that raises for jobs submitted after 50 s."""
 
     class Thrower:
@@ -295,101 +291,94 @@ def raising(error: BaseException) -> Order:
             thrower.throw()
         return -cores
 
-    return Order("stubborn", stubborn)
+    return sm.Order("stubborn", stubborn)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("backfilling", ["none", "easy", "conservative"])
 @pytest.mark.parametrize("error", [KeyError("no such cores"), ZeroDivisionError("division by zero"), SystemExit(3)])
 def test_what_a_python_order_raises_surfaces(engine: str, backfilling: str, error: BaseException) -> None:
     mine = raising(error)
     assert not mine.compiled
     with pytest.raises(type(error)) as raised:
-        simulate(jobs(), cores=8, order=mine, backfilling=backfilling, engine=engine)
+        sm.simulate(jobs(), cores=8, order=mine, backfilling=backfilling, engine=engine)
     assert raised.value.args == error.args
     assert mine.take_raised() is None
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_what_a_compiled_order_raises_surfaces(engine: str) -> None:
     def stubborn(cores: float, submit: float) -> float:
         if submit > 50.0:
             raise ValueError("too late")
         return -cores
 
-    mine = Order("stubborn", stubborn)
+    mine = sm.Order("stubborn", stubborn)
     assert mine.compiled
     with pytest.raises(ValueError, match="too late"):
-        simulate(jobs(), cores=8, order=mine, engine=engine)
+        sm.simulate(jobs(), cores=8, order=mine, engine=engine)
 
 
 def test_what_an_order_raises_says_the_order_and_the_job() -> None:
     log = jobs()
     first = int(log.job_id[log.submit_s > 50.0][0])
     with pytest.raises(KeyError) as raised:
-        simulate(log, cores=8, order=raising(KeyError("x")), engine="compiled")
+        sm.simulate(log, cores=8, order=raising(KeyError("x")), engine="compiled")
     (note,) = raised.value.__notes__
     assert "'stubborn'" in note
     assert note.endswith(f"for job {first}")
 
 
-def odd_for(estimate_s: float, *, compiled: bool) -> Order:
+def odd_for(estimate_s: float, *, compiled: bool) -> sm.Order:
     """An order without a value for jobs of one estimate."""
     if compiled:
-        return Order("odd", lambda estimate: math.nan if estimate == estimate_s else estimate)
+        return sm.Order("odd", lambda estimate: math.nan if estimate == estimate_s else estimate)
     numbers = {estimate_s: math.nan}
-    return Order("odd", lambda estimate: numbers.get(estimate, estimate))
+    return sm.Order("odd", lambda estimate: numbers.get(estimate, estimate))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("decide", ["instant", "event"])
 @pytest.mark.parametrize("backfilling", ["none", "easy", "conservative"])
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_value_that_is_no_number_is_refused_naming_order_and_job(
     engine: str, decide: str, backfilling: str, compiled: bool
 ) -> None:
-    log = Workload([7, 11, 13], [0, 0, 0], [5, 5, 5], [10, 20, 30], [1, 1, 1])
+    log = sm.Workload([7, 11, 13], [0, 0, 0], [5, 5, 5], [10, 20, 30], [1, 1, 1])
     odd = odd_for(20.0, compiled=compiled)
     assert odd.compiled == compiled
-    with pytest.raises(RequestError, match=r"order 'odd' gives no number \(NaN\) for .*job_id=11,"):
-        simulate(log, cores=1, order=odd, decide=decide, backfilling=backfilling, engine=engine)
+    with pytest.raises(sm.RequestError, match=r"order 'odd' gives no number \(NaN\) for .*job_id=11,"):
+        sm.simulate(log, cores=1, order=odd, decide=decide, backfilling=backfilling, engine=engine)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_the_job_refused_is_named_in_an_unsorted_log_too(engine: str) -> None:
-    log = Workload([7, 11, 13], [9, 4, 0], [15, 5, 5], [10, 20, 30], [1, 1, 1])
+    log = sm.Workload([7, 11, 13], [9, 4, 0], [15, 5, 5], [10, 20, 30], [1, 1, 1])
     odd = odd_for(10.0, compiled=True)
-    with pytest.raises(RequestError, match=r"order 'FCFS' or 'odd' gives no number \(NaN\) for .*job_id=7,"):
-        simulate(log, cores=1, order="FCFS", backfill_order=odd, engine=engine)
+    with pytest.raises(sm.RequestError, match=r"order 'FCFS' or 'odd' gives no number \(NaN\) for .*job_id=7,"):
+        sm.simulate(log, cores=1, order="FCFS", backfill_order=odd, engine=engine)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_an_order_that_fails_later_is_refused_later(engine: str) -> None:
-    log = Workload([1, 2], [0, 0], [30, 5], [30, 5], [1, 1])
-    odd = Order("odd", lambda wait: math.nan if wait > 20.0 else 1.0)
-    with pytest.raises(RequestError, match=r"job_id=2,"):
-        simulate(log, cores=1, order=odd, engine=engine)
+    log = sm.Workload([1, 2], [0, 0], [30, 5], [30, 5], [1, 1])
+    odd = sm.Order("odd", lambda wait: math.nan if wait > 20.0 else 1.0)
+    with pytest.raises(sm.RequestError, match=r"job_id=2,"):
+        sm.simulate(log, cores=1, order=odd, engine=engine)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("backfilling", ["none", "greedy", "easy"])
 def test_infinite_values_are_values_and_tie_by_arrival(engine: str, backfilling: str) -> None:
-    log = Workload([1, 2, 3, 4, 5], [0, 1, 2, 3, 4], [10, 1, 1, 1, 1], [10, 1, 1, 1, 1], [1, 1, 1, 1, 1])
-    last = Order("last", lambda submit: math.inf if submit < 3.0 else submit)
-    first = Order("first", lambda submit: -math.inf if submit > 2.0 else submit)
+    log = sm.Workload([1, 2, 3, 4, 5], [0, 1, 2, 3, 4], [10, 1, 1, 1, 1], [10, 1, 1, 1, 1], [1, 1, 1, 1, 1])
+    last = sm.Order("last", lambda submit: math.inf if submit < 3.0 else submit)
+    first = sm.Order("first", lambda submit: -math.inf if submit > 2.0 else submit)
     for one in (last, first):
-        schedule = simulate(log, cores=1, order=one, backfilling=backfilling, engine=engine)
+        schedule = sm.simulate(log, cores=1, order=one, backfilling=backfilling, engine=engine)
         assert schedule.start_s.tolist() == [0, 12, 13, 10, 11]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_an_infinite_value_goes_after_a_starving_job_and_a_warm_one(engine: str) -> None:
-    log = Workload([1, 2, 3, 4], [0, 1, 2, 9], [10, 5, 1, 1], [10, 5, 1, 1], [1, 1, 1, 1])
-    first = Order("first", lambda submit: -math.inf if submit > 5.0 else submit)
+    log = sm.Workload([1, 2, 3, 4], [0, 1, 2, 9], [10, 5, 1, 1], [10, 5, 1, 1], [1, 1, 1, 1])
+    first = sm.Order("first", lambda submit: -math.inf if submit > 5.0 else submit)
     how = {"cores": 1, "order": first, "backfilling": "none", "engine": engine}
-    assert simulate(log, **how).start_s.tolist() == [0, 11, 16, 10]
-    assert simulate(log, **how, threshold_s=8.0).start_s.tolist() == [0, 10, 15, 16]
-    assert simulate(log, **how, warm_jobs=2).start_s.tolist() == [0, 10, 16, 15]
+    assert sm.simulate(log, **how).start_s.tolist() == [0, 11, 16, 10]
+    assert sm.simulate(log, **how, threshold_s=8.0).start_s.tolist() == [0, 10, 15, 16]
+    assert sm.simulate(log, **how, warm_jobs=2).start_s.tolist() == [0, 10, 16, 15]
 
 
 # -- RANDOM -----------------------------------------------------------------------------------------
@@ -398,22 +387,24 @@ def test_an_infinite_value_goes_after_a_starving_job_and_a_warm_one(engine: str)
 def test_random_is_seeded_and_the_same_on_both_engines() -> None:
     log = jobs(3000, seed=4)  # more than the SimPy engine makes room for at first
     runs = {
-        (engine, seed): simulate(log, cores=20, order="RANDOM", backfilling="greedy", engine=engine, seed=seed).start_s
+        (engine, seed): sm.simulate(
+            log, cores=20, order="RANDOM", backfilling="greedy", engine=engine, seed=seed
+        ).start_s
         for engine in ENGINES
         for seed in (0, 1)
     }
     for seed in (0, 1):
         assert runs["compiled", seed].tobytes() == runs["simpy", seed].tobytes()
     assert (runs["compiled", 0] != runs["compiled", 1]).any()
-    again = simulate(log, cores=20, order="RANDOM", backfilling="greedy", seed=1)
+    again = sm.simulate(log, cores=20, order="RANDOM", backfilling="greedy", seed=1)
     assert again.start_s.tobytes() == runs["compiled", 1].tobytes()
 
 
 def test_a_users_order_may_ask_for_the_same_draw() -> None:
-    mine = Order("mine", lambda draw: 2.0 * draw)
-    expected = simulate(jobs(), cores=8, order="RANDOM", seed=3).start_s.tolist()
+    mine = sm.Order("mine", lambda draw: 2.0 * draw)
+    expected = sm.simulate(jobs(), cores=8, order="RANDOM", seed=3).start_s.tolist()
     for engine in ENGINES:
-        assert simulate(jobs(), cores=8, order=mine, seed=3, engine=engine).start_s.tolist() == expected
+        assert sm.simulate(jobs(), cores=8, order=mine, seed=3, engine=engine).start_s.tolist() == expected
 
 
 # -- pickling ---------------------------------------------------------------------------------------
@@ -427,7 +418,7 @@ def wide_first(cores: float) -> float:
     return -cores
 
 
-wide_first = Order("wide first", wide_first)  # as a decorator leaves it
+wide_first = sm.Order("wide first", wide_first)  # as a decorator leaves it
 
 
 def test_an_order_that_a_module_defines_is_itself_after_pickling() -> None:
@@ -440,7 +431,7 @@ def test_a_built_in_order_is_itself_after_pickling(name: str) -> None:
 
 
 def test_an_order_of_a_plain_function_can_be_pickled_even_when_it_is_compiled() -> None:
-    made = Order("plain", plain_function, "-q", "here")
+    made = sm.Order("plain", plain_function, "-q", "here")
     assert made.compiled
     again = pickle.loads(pickle.dumps(made))
     assert (again.name, again.formula, again.source) == ("plain", "-q", "here")
@@ -452,6 +443,6 @@ def test_every_built_in_order_and_bid_is_explained_in_words_of_its_own() -> None
     abouts = [each.about for each in (*BUILT_IN.values(), *BIDS.values())]
     assert all(0 < len(about) <= 90 and not about.endswith(".") for about in abouts)
     assert len(set(abouts)) == len(abouts)
-    mine = Order("mine", plain_function, about="widest first")
+    mine = sm.Order("mine", plain_function, about="widest first")
     again = pickle.loads(pickle.dumps(mine))
     assert again.about == "widest first"

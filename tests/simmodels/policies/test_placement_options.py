@@ -7,16 +7,13 @@ import numpy as np
 import pytest
 
 import simmodels as sm
-from simmodels.errors import RequestError, SimModelsError
 from simmodels.policies.placement_options import PlacementOptions
-from simmodels.results.schedule import Schedule
 from tests.on_machines import CHOICES, assert_same, workload
 from tests.refused import refused
 
 REFERENCE = {"reference": workload([(0, 5, 2)])}
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -33,7 +30,7 @@ REFERENCE = {"reference": workload([(0, 5, 2)])}
 )
 def test_bad_requests_are_refused_in_one_sentence(options: dict[str, Any], text: str, engine: Any) -> None:
     asked = {"capacity": [(0, 1)], "cores_per_machine": 2, "engine": engine, **options}
-    with refused(text, SimModelsError):
+    with refused(text, sm.SimModelsError):
         sm.simulate_on_machines(workload([(0, 5, 2)]), **asked)
 
 
@@ -52,7 +49,7 @@ def test_an_option_that_would_change_nothing_is_refused(heuristic: Any) -> None:
     values = {name: values[0] for each in CHOICES.values() for name, values in each.items()}
     values |= {"aware": False, "unaware": "random_kill", "dispatch": "event", "reference": jobs}
     for name in OTHERS[heuristic]:
-        with pytest.raises(RequestError, match=f"{heuristic} has no option {name}; it is one of another heuristic"):
+        with pytest.raises(sm.RequestError, match=f"{heuristic} has no option {name}; it is one of another heuristic"):
             PlacementOptions.checked(heuristic=heuristic, **options, **{name: values[name]})
     kept = PlacementOptions.checked(heuristic=heuristic, **options).about()
     assert not set(OTHERS[heuristic]) & set(kept)
@@ -61,7 +58,7 @@ def test_an_option_that_would_change_nothing_is_refused(heuristic: Any) -> None:
 def test_how_first_fit_is_unaware_is_said_only_where_it_is() -> None:
     jobs = workload([(0, 5, 2)])
     for options in ({"aware": True}, {}):
-        with pytest.raises(RequestError, match="unaware has no effect while aware is True; add aware=False"):
+        with pytest.raises(sm.RequestError, match="unaware has no effect while aware is True; add aware=False"):
             sm.simulate_on_machines(jobs, [(0, 1)], cores_per_machine=2, unaware="random_kill", **options)
 
 
@@ -69,7 +66,6 @@ TARGETS = {"heuristic": "TargetAsap", **REFERENCE}
 PACKS = {**TARGETS, "heuristic": "PackedTargetAsap"}
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize(
     ("options", "what"),
     [
@@ -98,11 +94,10 @@ def test_a_value_of_another_type_or_range_is_refused_in_one_sentence(
         sm.simulate_on_machines(workload([(0, 5, 2)]), [(0, 2)], **asked)
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_whole_numbers_of_any_type_are_the_same(engine: Any) -> None:
     jobs = workload([(0, 10, 2), (1, 5, 2), (2, 3, 2)])
 
-    def schedule(of: Any, **options: Any) -> Schedule:
+    def schedule(of: Any, **options: Any) -> sm.Schedule:
         asked: dict[str, Any] = {**TARGETS, "distance": of(3), "least_machines": of(1), **options}
         sizes: dict[str, Any] = {"cores_per_machine": of(2), "machines": of(2)}
         return sm.simulate_on_machines(jobs, [(0, 2), (4, 1)], **sizes, engine=engine, **asked)
@@ -119,33 +114,32 @@ def test_whole_numbers_of_any_type_are_the_same(engine: Any) -> None:
 def test_the_schedulers_refuse_what_the_function_refuses() -> None:
     env = sm.Environment()
     cluster = sm.Cluster(env, "green", machines=2, cores_per_machine=2)
-    with pytest.raises(RequestError, match="aware must be True or False"):
+    with pytest.raises(sm.RequestError, match="aware must be True or False"):
         sm.FirstFit(env, cluster, aware="no")
-    with pytest.raises(RequestError, match="distance must be an integer from 0 to"):
+    with pytest.raises(sm.RequestError, match="distance must be an integer from 0 to"):
         sm.TargetStretch(env, cluster, reference=workload([(0, 5, 2)]), distance=np.inf)
-    with pytest.raises(RequestError, match="PackedTargetAsap has no option alternative"):
+    with pytest.raises(sm.RequestError, match="PackedTargetAsap has no option alternative"):
         sm.PackedTargetAsap(env, cluster, reference=workload([(0, 5, 2)]), alternative="first")
     for removes, text in (
         ("lowest", "unknown removes 'lowest'; .*known: highest, random"),
         (None, r"removes must be one of highest, random \(got None\)"),
     ):
-        with pytest.raises(RequestError, match=text):
+        with pytest.raises(sm.RequestError, match=text):
             sm.TraceCapacity(env, cluster, [(0, 2)], removes=removes)  # type: ignore[arg-type]
-        with pytest.raises(RequestError, match=text):
+        with pytest.raises(sm.RequestError, match=text):
             sm.CapacityProcess(env, cluster, machines=2, removes=removes)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 def test_jobs_of_one_number_are_refused_before_anything_runs(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     log = sm.Workload(np.array([7, 8, 7, 9, 9]), np.array([0, 1, 2, 50, 60]), *np.full((2, 5), 5.0), np.ones(5))
 
-    def ask(window: tuple[float, float]) -> Schedule:
+    def ask(window: tuple[float, float]) -> sm.Schedule:
         return sm.simulate_on_machines(log, [(0, 1)], cores_per_machine=1, window_s=window, engine=engine)
 
-    with pytest.raises(RequestError, match="2 jobs have the number 9; give each a number of its own"):
+    with pytest.raises(sm.RequestError, match="2 jobs have the number 9; give each a number of its own"):
         ask((20, 55))  # the other one is submitted later, but an attempt would not say which ran
     assert len(ask((10, 20)).attempts) == 0  # neither is there
     for run in ("run_compiled", "run_processes"):
         monkeypatch.setattr(sys.modules["simmodels.simulate"], run, None)
-    with pytest.raises(RequestError, match="2 jobs have the number 7; give each a number of its own"):
+    with pytest.raises(sm.RequestError, match="2 jobs have the number 7; give each a number of its own"):
         ask((0, 20))

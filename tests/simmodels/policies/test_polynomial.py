@@ -10,13 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.errors import FileFormatError
-from simmodels.policies.order import Order
+import simmodels as sm
 from simmodels.policies.orders import BUILT_IN
 from simmodels.policies.polynomial import FORMS, Polynomial, as_powers, as_terms
-from simmodels.simulate import simulate
 from simmodels.work.vocabulary import REGISTERS
-from simmodels.work.workload import Job, Workload
 from tests.processes import printed_elsewhere
 from tests.refused import refused
 
@@ -32,7 +29,7 @@ def polynomials(draw: st.DrawFn) -> Polynomial:
     return Polynomial(theta, terms, source=draw(st.sampled_from(["", "Lublin-256", 'a "log"'])))
 
 
-def compiled_value(of: Order, p: float, q: float, r: float) -> float:
+def compiled_value(of: sm.Order, p: float, q: float, r: float) -> float:
     known = {"estimate": p, "cores": q, "submit": r}
     return float(of.key_function.ctypes(*(known.get(name, 0.0) for name in REGISTERS), 0))
 
@@ -135,17 +132,17 @@ def test_it_needs_what_its_terms_name() -> None:
 
 def test_both_engines_take_it_and_smaller_goes_first() -> None:
     # One core; at 1, when the first job ends, three wait. Their values p - 10 r: 5 - 0, 9 - 5, 2 - 1.
-    jobs = Workload([1, 2, 3, 4], [0, 0, 0.5, 0.1], [1, 5, 9, 2], [1, 5, 9, 2], [1, 1, 1, 1])
+    jobs = sm.Workload([1, 2, 3, 4], [0, 0, 0.5, 0.1], [1, 5, 9, 2], [1, 5, 9, 2], [1, 1, 1, 1])
     order = Polynomial([1.0, -10.0], ["p", "r"])
     for engine in ("compiled", "simpy"):
-        schedule = simulate(jobs, cores=1, order=order, engine=engine)  # type: ignore[arg-type]
+        schedule = sm.simulate(jobs, cores=1, order=order, engine=engine)  # type: ignore[arg-type]
         assert schedule.start_s.tolist() == [0, 12, 3, 1]
         assert schedule.about["order"] == order.name
 
 
 def test_a_constant_leaves_first_come_first_served() -> None:
-    jobs = Workload([1, 2, 3], [0, 1, 2], [5, 5, 5], [5, 5, 5], [1, 1, 1])
-    assert simulate(jobs, cores=1, order=Polynomial([7.0], ["1"])).start_s.tolist() == [0, 5, 10]
+    jobs = sm.Workload([1, 2, 3], [0, 1, 2], [5, 5, 5], [5, 5, 5], [1, 1, 1])
+    assert sm.simulate(jobs, cores=1, order=Polynomial([7.0], ["1"])).start_s.tolist() == [0, 5, 10]
 
 
 def test_it_prints_as_a_formula() -> None:
@@ -225,7 +222,7 @@ def test_a_file_keeps_it(tmp_path: Path, name: str) -> None:
 def test_a_file_without_one_is_refused_by_name(tmp_path: Path, document: dict[str, Any], text: str) -> None:
     path = tmp_path / "fit.json"
     path.write_text(json.dumps(document))
-    with refused(f"{path}: {text}...", FileFormatError):
+    with refused(f"{path}: {text}...", sm.FileFormatError):
         Polynomial.read(path)
 
 
@@ -270,11 +267,11 @@ def test_a_polynomial_that_cannot_be_is_refused_by_its_file_in_a_line(
     path = tmp_path / f"fit{suffix}"
     form = "theta = {}\nterms = {}\n" if suffix == ".toml" else '{{"theta": {}, "terms": {}}}'
     path.write_text(form.format(theta, terms))
-    with refused(f"{path}: ...{what}...", FileFormatError) as error:
+    with refused(f"{path}: ...{what}...", sm.FileFormatError) as error:
         Polynomial.read(path)
     assert len(str(error.value)) < len(str(path)) + 400
 
 
 def test_a_polynomial_of_as_many_terms_as_may_be_is_an_order() -> None:
     order = Polynomial([1.0] * 100, terms_of(100))
-    assert order.key(Job(1, 0.0, 1.0, 1.0, 1), 0.0) == sum(1.0 for term in order.terms if "r" not in term)
+    assert order.key(sm.Job(1, 0.0, 1.0, 1.0, 1), 0.0) == sum(1.0 for term in order.terms if "r" not in term)

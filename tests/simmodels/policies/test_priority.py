@@ -11,12 +11,8 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 import workloads as wl
-from simmodels.errors import RequestError, UnknownNameError
-from simmodels.policies.bids import Bid
-from simmodels.policies.order import Order
-from simmodels.policies.polynomial import Polynomial
 from simmodels.simulate import Engine, simulate, simulate_workflows
-from simmodels.work.curve import FOREVER
+from tests.model_scripts import queue_on
 
 PLATFORM: Final = [("a", 128, "Kind1"), ("b", 128, "Kind1"), ("c", 128, "Kind2")]
 ENGINES: Final = tuple(engine for engine in get_args(Engine) if engine != "auto")
@@ -44,11 +40,10 @@ def test_an_order_as_a_bid_is_the_built_in_bid_of_its_formula(seed: int, engine:
     flows, rules = market(seed), {"engine": engine, "tick_s": tick_s}
     assert same(auctioned(flows, sm.orders()["FCFS"], **rules), auctioned(flows, "FIFO", **rules))
     # Of estimates, small or large first, there is no built-in bid; one of the same formula is in ticks.
-    wide = Bid("wide", lambda runtime, cores: -runtime * cores)
+    wide = sm.Bid("wide", lambda runtime, cores: -runtime * cores)
     assert same(auctioned(flows, sm.orders()["SAF"], **rules), auctioned(flows, wide, **rules))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_an_order_as_a_bid_sees_seconds_and_a_bid_ticks(engine: str) -> None:
     seen: dict[str, float] = {}
 
@@ -57,9 +52,9 @@ def test_an_order_as_a_bid_sees_seconds_and_a_bid_ticks(engine: str) -> None:
         return 0.0
 
     flow = sm.Workflow(1, 120.0, [30.0, 90.0], 2, [(0, 1)])
-    simulate_workflows([flow], clusters=[("a", 4)], bid=Order("seen", seconds), tick_s=60.0, engine=engine)
+    simulate_workflows([flow], clusters=[("a", 4)], bid=sm.Order("seen", seconds), tick_s=60.0, engine=engine)
     assert seen == {"submit": 120, "wait": 30, "now": 150, "estimate": 90, "runtime": 90, "cores": 2}
-    simulate_workflows([flow], clusters=[("a", 4)], bid=Bid("seen", seconds), tick_s=60.0, engine=engine)
+    simulate_workflows([flow], clusters=[("a", 4)], bid=sm.Bid("seen", seconds), tick_s=60.0, engine=engine)
     assert seen == {"submit": 2, "wait": 0.5, "now": 2.5, "estimate": 1.5, "runtime": 1.5, "cores": 2}
 
 
@@ -67,22 +62,21 @@ def test_an_order_as_a_bid_keeps_its_name_and_draws_as_bids_do() -> None:
     flows = market(3)
     schedule = simulate_workflows(flows, clusters=PLATFORM, bid=sm.orders()["RANDOM"], seed=4)
     assert schedule.about["bid"] == "RANDOM"
-    drawn = Bid("drawn", lambda draw: draw, wins="low")
+    drawn = sm.Bid("drawn", lambda draw: draw, wins="low")
     assert same(schedule.start_s.tolist(), simulate_workflows(flows, clusters=PLATFORM, bid=drawn, seed=4).start_s)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_polynomial_works_as_a_bid(engine: str) -> None:
     flows = market(5)
-    fitted = Polynomial([2.0, 1e-3], ["pq", "r"])
-    written = Bid("p", lambda runtime, cores, submit: 2.0 * runtime * cores + 1e-3 * submit, wins="low")
+    fitted = sm.Polynomial([2.0, 1e-3], ["pq", "r"])
+    written = sm.Bid("p", lambda runtime, cores, submit: 2.0 * runtime * cores + 1e-3 * submit, wins="low")
     assert same(
         auctioned(flows, fitted, engine=engine, tick_s=1.0), auctioned(flows, written, engine="compiled", tick_s=1.0)
     )
 
 
 def test_budgets_need_a_bid_of_which_the_highest_wins() -> None:
-    with pytest.raises(RequestError, match="budgets with bid 'SAF', of which the lowest wins"):
+    with pytest.raises(sm.RequestError, match="budgets with bid 'SAF', of which the lowest wins"):
         auctioned(market(1, 2), sm.orders()["SAF"], budgets=True)
 
 
@@ -97,23 +91,21 @@ def test_a_queue_of_a_router_takes_offers_by_an_order() -> None:
     assert recorder.schedule().start_s.tolist() == [1.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_what_an_order_raises_in_an_auction_surfaces(engine: str) -> None:
     def fails(cores: float) -> float:
         raise KeyError(str(cores))
 
     flow = sm.Workflow(1, 0.0, [5.0], 1)
     with pytest.raises(KeyError) as error:
-        auctioned((flow,), Order("fails", fails), engine=engine)
+        auctioned((flow,), sm.Order("fails", fails), engine=engine)
     assert error.value.args == ("1.0",)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_an_order_is_named_where_a_bid_is_and_a_bid_of_the_name_goes_first(engine: str) -> None:
     flows = market(7, 8)
     assert same(auctioned(flows, "saf", engine=engine), auctioned(flows, sm.orders()["SAF"], engine=engine))
     assert same(auctioned(flows, "random", engine=engine), auctioned(flows, sm.bids()["Random"], engine=engine))
-    with pytest.raises(UnknownNameError, match="unknown bid 'PVX'; did you mean PV or PVD or PVR"):
+    with pytest.raises(sm.UnknownNameError, match="unknown bid 'PVX'; did you mean PV or PVD or PVR"):
         auctioned(flows, "PVX")
 
 
@@ -142,12 +134,12 @@ def started(log: sm.Workload, order: object, **options: Any) -> list[float]:  # 
     return found[0]
 
 
-AREA: Final = Bid("area", lambda estimate, cores: estimate * cores)
-NEGATED: Final = Order("negated", lambda estimate, cores: -(estimate * cores))
-AGED: Final = Bid("aged", lambda wait, cores: wait / cores, trend="improves")
-AGED_NEGATED: Final = Order("aged negated", lambda wait, cores: -(wait / cores))
-SMALL: Final = Bid("small", lambda memory, user: memory + user, wins="low")
-BY_MEMORY: Final = Order("by memory", lambda memory, user: memory + user)
+AREA: Final = sm.Bid("area", lambda estimate, cores: estimate * cores)
+NEGATED: Final = sm.Order("negated", lambda estimate, cores: -(estimate * cores))
+AGED: Final = sm.Bid("aged", lambda wait, cores: wait / cores, trend="improves")
+AGED_NEGATED: Final = sm.Order("aged negated", lambda wait, cores: -(wait / cores))
+SMALL: Final = sm.Bid("small", lambda memory, user: memory + user, wins="low")
+BY_MEMORY: Final = sm.Order("by memory", lambda memory, user: memory + user)
 
 
 @settings(max_examples=4, deadline=None)
@@ -171,17 +163,17 @@ def test_a_bid_or_an_extra_column_may_order_what_is_backfilled(seed: int) -> Non
 @pytest.mark.parametrize(
     ("order", "built_in"),
     [
-        (Order("rank", lambda rank: rank), "SPF"),
-        (Order("path", lambda critical_path: critical_path), "SPF"),
-        (Order("work", lambda successor_work: successor_work), "SAF"),
-        (Order("sum", lambda successor_sum: successor_sum), "SAF"),
-        (Order("value", lambda value: -value), "LAF"),
-        (Order("slr", lambda slr: slr), "SEXP"),
-        (Order("curve", lambda factor, area, deadline, soft_deadline, cores: cores * factor
+        (sm.Order("rank", lambda rank: rank), "SPF"),
+        (sm.Order("path", lambda critical_path: critical_path), "SPF"),
+        (sm.Order("work", lambda successor_work: successor_work), "SAF"),
+        (sm.Order("sum", lambda successor_sum: successor_sum), "SAF"),
+        (sm.Order("value", lambda value: -value), "LAF"),
+        (sm.Order("slr", lambda slr: slr), "SEXP"),
+        (sm.Order("curve", lambda factor, area, deadline, soft_deadline, cores: cores * factor
             if area == deadline == soft_deadline == math.inf else -cores), "SQF"),
     ],
 )  # fmt: skip
-def test_the_words_of_workflows_say_of_a_rigid_job_what_its_estimate_says(order: Order, built_in: str) -> None:
+def test_the_words_of_workflows_say_of_a_rigid_job_what_its_estimate_says(order: sm.Order, built_in: str) -> None:
     assert started(log_of(1), order) == started(log_of(1), built_in)
 
 
@@ -192,57 +184,53 @@ def test_a_python_order_reads_the_same_row() -> None:
         seen.append((user, memory, slr, area))
         return slr + user + memory
 
-    assert started(log_of(2), Order("read", read)) == started(
-        log_of(2), Order("compiled", lambda slr, user, memory: slr + user + memory)
+    assert started(log_of(2), sm.Order("read", read)) == started(
+        log_of(2), sm.Order("compiled", lambda slr, user, memory: slr + user + memory)
     )
     assert all(area == math.inf and slr >= 1.0 for _, _, slr, area in seen)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_column_that_a_workload_has_not_is_refused_with_those_it_has(engine: str) -> None:
     what = r"an order names colour, and job 0 has no such number; it has submit, .*, memory$"
-    with pytest.raises(RequestError, match=what):
+    with pytest.raises(sm.RequestError, match=what):
         simulate(log_of(1), cores=10, order=lambda colour: colour, engine=engine)
-    with pytest.raises(RequestError, match="an order names partition, and job 0 has no such number"):
+    with pytest.raises(sm.RequestError, match="an order names partition, and job 0 has no such number"):
         simulate(log_of(1), cores=10, order=lambda partition: partition, engine=engine)
 
 
 def test_a_job_without_a_column_is_refused_when_it_is_submitted() -> None:
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=4), order=BY_MEMORY)
-    with pytest.raises(RequestError, match="an order names memory, and job 7 has no such number"):
+    _, queue = queue_on(4, order=BY_MEMORY)
+    with pytest.raises(sm.RequestError, match="an order names memory, and job 7 has no such number"):
         queue.submit(sm.Job(7, 0.0, 1.0, 1.0, 1))
     queue.submit(sm.Job(8, 0.0, 1.0, 1.0, 1, extras={"memory": 3.0}))
-    with pytest.raises(RequestError, match="an order names colour, and job 8 has no such number"):
-        queue.reconfigure(order=Order("by colour", lambda colour: colour))
+    with pytest.raises(sm.RequestError, match="an order names colour, and job 8 has no such number"):
+        queue.reconfigure(order=sm.Order("by colour", lambda colour: colour))
     assert queue.order is BY_MEMORY
 
 
 @pytest.mark.parametrize("name", ["longest", "longest_of_kind", "start", "queue", "speed"])
 def test_what_only_an_auction_knows_is_refused_in_a_queue(name: str) -> None:
     made = eval(f"lambda {name}: {name}")  # noqa: S307
-    with pytest.raises(RequestError, match=f"order 'x' of a queue names {name}; it may name submit, "):
-        simulate(log_of(1), cores=10, order=Bid("x", made))
+    with pytest.raises(sm.RequestError, match=f"order 'x' of a queue names {name}; it may name submit, "):
+        simulate(log_of(1), cores=10, order=sm.Bid("x", made))
 
 
 def test_what_no_auction_knows_is_refused_there() -> None:
-    with pytest.raises(RequestError, match="bid 'by memory' names memory, user; a bid may name submit, "):
+    with pytest.raises(sm.RequestError, match="bid 'by memory' names memory, user; a bid may name submit, "):
         auctioned(market(1, 2), BY_MEMORY)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_bid_without_a_number_is_refused_in_a_queue(engine: str) -> None:
     log = sm.Workload([7, 11], [0, 0], [5, 5], [10, 20], [1, 1])
-    with pytest.raises(RequestError, match=r"order 'odd' gives no number \(NaN\) for .*job_id=11,"):
-        simulate(log, cores=1, order=Bid("odd", lambda estimate: math.nan if estimate > 10 else 1.0), engine=engine)
+    with pytest.raises(sm.RequestError, match=r"order 'odd' gives no number \(NaN\) for .*job_id=11,"):
+        simulate(log, cores=1, order=sm.Bid("odd", lambda estimate: math.nan if estimate > 10 else 1.0), engine=engine)
 
 
 def test_an_order_may_change_to_one_that_names_more_while_jobs_wait_and_the_queue_grows() -> None:
     log = log_of(3, jobs=2500)
     starts = {}
     for first, second in ((BY_MEMORY, "SRTF"), (SMALL, "SPF")):
-        env = sm.Environment()
-        queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=10), order=first)
+        env, queue = queue_on(10, order=first)
         sm.Source(env, log, into=queue)
         recorder = sm.Recorder(env)
         env.run(until=200.5)
@@ -270,8 +258,7 @@ def test_an_order_knows_the_workflow_of_a_task() -> None:
         seen[estimate] = {name: row[name] for name in row if name not in {"estimate", "seen"}}
         return -rank
 
-    env = sm.Environment(start_s=100.0)
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=2), order=Order("look", look))
+    env, queue = queue_on(2, start_s=100.0, order=sm.Order("look", look))
     curve = sm.ValueCurve([(1.0, 1.0), (3.0, 0.0)])
     sm.Source(env, [graph(1, 100.0, curve)], into=queue)
     recorder = sm.Recorder(env)
@@ -285,21 +272,20 @@ def test_an_order_knows_the_workflow_of_a_task() -> None:
 
 def test_rigid_jobs_and_workflows_queue_by_rank_together() -> None:
     env = sm.Environment()
-    by_rank = Order("by rank", lambda rank: -rank)
-    fitted = Polynomial([1.0], ["pq"])
+    by_rank = sm.Order("by rank", lambda rank: -rank)
+    fitted = sm.Polynomial([1.0], ["pq"])
     queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=2), order=by_rank, backfill_order=fitted)
     sm.Source(env, sm.Workload([5], [0], [20], [20], [2]), into=queue)
-    sm.Source(env, [graph(1, 0.0, FOREVER)], into=queue)
+    sm.Source(env, [graph(1, 0.0, sm.FOREVER)], into=queue)
     recorder = sm.Recorder(env)
     env.run()
     found = recorder.schedule().validate()
     assert sorted(found.start_s.tolist()) == [0.0, 10.0, 40.0, 60.0]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_polynomial_that_was_written_is_read_as_order_backfill_order_and_bid(engine: str, tmp_path: Path) -> None:
-    Polynomial([1.0], ["pq"], name="area").write(tmp_path / "fit.toml")
-    fitted, log = Polynomial.read(tmp_path / "fit.toml"), log_of(9)
+    sm.Polynomial([1.0], ["pq"], name="area").write(tmp_path / "fit.toml")
+    fitted, log = sm.Polynomial.read(tmp_path / "fit.toml"), log_of(9)
     assert started(log, fitted) == started(log, "SAF")
     assert started(log, "FCFS", backfill_order=fitted) == started(log, "FCFS", backfill_order="SAF")
     flows = market(9, 8)

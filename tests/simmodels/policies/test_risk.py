@@ -5,15 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.errors import RequestError
+import simmodels as sm
 from simmodels.policies.risk import risk_table
-from simmodels.work.workload import Workload
 from tests.naive_capacity import category
 
 
-def jobs(rows: list[tuple[float, int]]) -> Workload:
+def jobs(rows: list[tuple[float, int]]) -> sm.Workload:
     lengths, cores = np.array(rows, np.float64).T
-    return Workload(np.arange(len(rows)), np.zeros(len(rows)), lengths, lengths, cores.astype(np.int64))
+    return sm.Workload(np.arange(len(rows)), np.zeros(len(rows)), lengths, lengths, cores.astype(np.int64))
 
 
 def read(table: tuple[np.ndarray, np.ndarray], length: float, side: str) -> float:
@@ -52,5 +51,5 @@ def test_longer_jobs_count_as_long_as_the_cap() -> None:
 
 
 def test_a_reference_without_work_is_refused() -> None:
-    with pytest.raises(RequestError, match="holds no work"):
+    with pytest.raises(sm.RequestError, match="holds no work"):
         risk_table(jobs([(0.0, 1)]), cap_s=30)

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.errors import RequestError, UnknownNameError
 from simmodels.policies.selection import Memory, Period, Strategy
 
 THREE = ("FCFS", "SPF", "SAF")
@@ -44,7 +43,7 @@ def test_decay_forgets_old_costs() -> None:
 
 
 def test_full_feedback_needs_simulated_costs() -> None:
-    with pytest.raises(RequestError, match="without simulated costs"):
+    with pytest.raises(sm.RequestError, match="without simulated costs"):
         after(sm.FullFeedback(), [Period(0, 1.0, 1)])
 
 
@@ -162,12 +161,12 @@ def test_what_was_remembered_does_not_change() -> None:
     ],
 )
 def test_numbers_out_of_range_are_refused(strategy: type[Strategy], options: dict[str, object], text: str) -> None:
-    with pytest.raises(RequestError, match=text):
+    with pytest.raises(sm.RequestError, match=text):
         strategy(**options)
 
 
 def test_an_unknown_order_is_refused_with_near_ones() -> None:
-    with pytest.raises(UnknownNameError, match="SAF"):
+    with pytest.raises(sm.UnknownNameError, match="SAF"):
         sm.UCB1(orders=["SAFF"])
 
 
@@ -181,7 +180,7 @@ def test_choices_are_names_or_objects_and_orders_are_another_name_of_them() -> N
     assert dataclasses.replace(strategy, choices=THREE).orders == THREE
     assert dataclasses.replace(strategy, orders=THREE).choices == THREE
     assert pickle.loads(pickle.dumps(sm.UCB1(choices=("PVR", "SRTF")))).choices == ("PVR", "SRTF")
-    with pytest.raises(RequestError, match="a strategy without choices"):
+    with pytest.raises(sm.RequestError, match="a strategy without choices"):
         sm.UCB1(choices=())
-    with pytest.raises(RequestError, match="a strategy with a choice twice: mine, mine"):
+    with pytest.raises(sm.RequestError, match="a strategy with a choice twice: mine, mine"):
         sm.UCB1(choices=("mine", mine))

@@ -7,7 +7,6 @@ from simmodels.errors import ImpossibleJobError
 from simmodels.work.workload import Workload
 
 
-@pytest.mark.parametrize("engine", ["compiled", "simpy"])
 @pytest.mark.parametrize("decide", ["instant", "event"])
 def test_an_end_beyond_what_floats_represent_is_refused_by_job(engine: str, decide: str) -> None:
     log = Workload([1, 2], [0, 0], [9.0, 1.7e308], [9.0, 1.7e308], [1, 1])

@@ -8,16 +8,12 @@ import simmodels as sm
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay
 from simmodels.results.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
-from simmodels.work.workload import Workload
-
-ENGINES = ["compiled", "simpy"]
 
 
 def log(**columns: object) -> sm.Workload:
     return sm.Workload.from_frame(pd.DataFrame(columns), max_cores=4)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_job_of_unknown_cores_or_runtime_is_left_out_and_counted(engine: str) -> None:
     jobs = log(submit_s=[5, 0, 1, 2], runtime_s=[10, 10, -1, 10], cores=[4, -1, 2, 3])
     schedule = sm.simulate(jobs, engine=engine).validate()
@@ -32,7 +28,6 @@ def test_a_job_of_unknown_cores_or_runtime_is_left_out_and_counted(engine: str) 
     assert schedule.queue_length()["queue_length"].tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_what_a_compiled_order_raises_is_raised_for_the_job(engine: str) -> None:
     @sm.order(name="fails for wide jobs")
     def fails(cores: float) -> float:
@@ -48,7 +43,6 @@ def test_what_a_compiled_order_raises_is_raised_for_the_job(engine: str) -> None
     assert raised.__notes__ == ["raised by order 'fails for wide jobs' for job 2"]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_an_order_that_gives_no_number_is_refused_with_the_job(engine: str) -> None:
     order = sm.Order("nothing", lambda estimate: (estimate - estimate) * np.inf)
     jobs = log(submit_s=[0, 1], runtime_s=[10, 20], cores=[1, 4])
@@ -59,13 +53,13 @@ def test_an_order_that_gives_no_number_is_refused_with_the_job(engine: str) -> N
 # -- the compiled engine alone ------------------------------------------------------------------------
 
 
-def run(workload: Workload, *, cores: int = 2, seed: int = 0, **options: object) -> Schedule:
+def run(workload: sm.Workload, *, cores: int = 2, seed: int = 0, **options: object) -> Schedule:
     replay = Replay(workload, cores=cores, options=QueueOptions.checked(**options), seed=seed)
     replay.run()
     return replay.schedule()
 
 
-SORTED = Workload([1, 2, 3], [0, 1, 2], [10, 10, 5], [10, 4, 5], [1, 2, 1])
+SORTED = sm.Workload([1, 2, 3], [0, 1, 2], [10, 10, 5], [10, 4, 5], [1, 2, 1])
 
 
 def test_rows_are_those_of_the_log_sorted_or_not() -> None:
@@ -79,7 +73,7 @@ def test_rows_are_those_of_the_log_sorted_or_not() -> None:
 
 
 def test_jobs_left_out_take_part_in_nothing() -> None:
-    log = Workload([1, 9, 2, 8, 3], [0, 0, 1, 1, 2], [10, -1, 10, 3, 5], [10, 5, 4, 3, 5], [1, 1, 2, -1, 1])
+    log = sm.Workload([1, 9, 2, 8, 3], [0, 0, 1, 1, 2], [10, -1, 10, 3, 5], [10, 5, 4, 3, 5], [1, 1, 2, -1, 1])
     schedule = run(log, order="RANDOM", warm_jobs=1, seed=4).validate()
     expected = run(SORTED, order="RANDOM", warm_jobs=1, seed=4)
     assert schedule.start_s[[0, 2, 4]].tolist() == expected.start_s.tolist()

@@ -4,19 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.errors import IllegalScheduleError, RequestError
+import simmodels as sm
 from simmodels.results.allocation import allocate, format_cores
-from simmodels.results.schedule import Schedule
-from simmodels.work.workload import Workload
 from tests.model_scripts import in_order, rigid
 
 
-def scheduled(jobs: Workload, cores: int, *start_s: float) -> Schedule:
+def scheduled(jobs: sm.Workload, cores: int, *start_s: float) -> sm.Schedule:
     start = np.array(start_s, dtype=np.float64)
-    return Schedule(jobs, cores, start, start + jobs.runtime_s).validate()
+    return sm.Schedule(jobs, cores, start, start + jobs.runtime_s).validate()
 
 
-def lowest_free(schedule: Schedule) -> list[list[int]]:
+def lowest_free(schedule: sm.Schedule) -> list[list[int]]:
     """The cores of each attempt, with sets."""
     runs, work = schedule.all_attempts(), schedule.workload
     free, given_cores = set(range(schedule.cores)), {}
@@ -60,7 +58,7 @@ def test_a_job_takes_the_lowest_free_cores(
 def test_who_never_started_has_no_cores_and_who_never_ended_keeps_them() -> None:
     jobs = rigid((0, 10, 2), (0, 10, 2), (0, 10, 1), (0, 10, 2))
     start_s, end_s = np.array([0, 0, 10, np.nan]), np.array([np.nan, 10, 20, np.nan])
-    found = allocate(Schedule(jobs, 4, start_s, end_s).validate())
+    found = allocate(sm.Schedule(jobs, 4, start_s, end_s).validate())
     assert found.formatted() == ["0-1", "2-3", "2", ""]
     assert found.intervals(3) == []
     assert len(found) == 4
@@ -71,25 +69,25 @@ def test_earlier_attempts_come_after_the_jobs() -> None:
     attempts = pd.DataFrame(
         {"job_id": [1, 1], "attempt": [1, 2], "start_s": [0, 10], "end_s": [4, 20], "outcome": [2, 0]}
     )
-    schedule = Schedule(jobs, 4, np.array([10.0, 0]), np.array([20.0, 10]), attempts=attempts)
+    schedule = sm.Schedule(jobs, 4, np.array([10.0, 0]), np.array([20.0, 10]), attempts=attempts)
     assert allocate(schedule.validate()).formatted() == ["0-1", "2-3", "0-1"]
 
 
 def test_a_schedule_that_does_not_fit_is_refused_by_job_and_instant() -> None:
     jobs = rigid((0, 10, 3), (0, 10, 3))
-    with pytest.raises(IllegalScheduleError, match=r"\(capacity\): job 2 starts at 4.0 s on 3 cores"):
-        allocate(Schedule(jobs, 4, np.array([0.0, 4]), np.array([10.0, 14])))
+    with pytest.raises(sm.IllegalScheduleError, match=r"\(capacity\): job 2 starts at 4.0 s on 3 cores"):
+        allocate(sm.Schedule(jobs, 4, np.array([0.0, 4]), np.array([10.0, 14])))
 
 
 def test_more_cores_than_can_be_numbered_are_refused() -> None:
     jobs = rigid((0, 10, 3))
-    with pytest.raises(RequestError, match="the number of cores to assign must be at most 2147483647"):
+    with pytest.raises(sm.RequestError, match="the number of cores to assign must be at most 2147483647"):
         allocate(scheduled(jobs, 2**31, 0))
     assert allocate(scheduled(jobs, 2**31 - 1, 0)).formatted() == ["0-2"]
 
 
 def test_an_empty_schedule_has_an_empty_allocation() -> None:
-    found = allocate(Schedule(Workload([], [], [], [], [], []), 4, np.empty(0), np.empty(0)))
+    found = allocate(sm.Schedule(sm.Workload([], [], [], [], [], []), 4, np.empty(0), np.empty(0)))
     assert (len(found), found.formatted()) == (0, [])
 
 

@@ -5,16 +5,14 @@ import pytest
 
 import simmodels as sm
 from simmodels.clusters.capacity import next_machines
-from simmodels.errors import IllegalScheduleError, RequestError, UnknownNameError
 from simmodels.results.schedule import UNFINISHED
-from simmodels.units import HOUR
 
 
 def schedule() -> sm.Schedule:
     """Two machines of 2 cores, the second off from 4 h to 8 h; three jobs, hours long."""
-    jobs = sm.Workload([1, 2], np.array([0.0, 0.0]), np.array([10.0, 6.0]) * HOUR, np.zeros(2), [2, 2])
+    jobs = sm.Workload([1, 2], np.array([0.0, 0.0]), np.array([10.0, 6.0]) * sm.HOUR, np.zeros(2), [2, 2])
     return sm.simulate_on_machines(
-        jobs, [(0, 2), (4 * HOUR, 1), (8 * HOUR, 2)], cores_per_machine=2, window_s=(0, 16 * HOUR)
+        jobs, [(0, 2), (4 * sm.HOUR, 1), (8 * sm.HOUR, 2)], cores_per_machine=2, window_s=(0, 16 * sm.HOUR)
     )
 
 
@@ -23,7 +21,7 @@ def off(schedule: sm.Schedule) -> list[list[float]]:
 
 
 def test_machines_are_known_to_be_dark_as_far_as_the_window_goes() -> None:
-    assert off(schedule()) == [[1, 4 * HOUR, 8 * HOUR]]
+    assert off(schedule()) == [[1, 4 * sm.HOUR, 8 * sm.HOUR]]
     jobs = sm.Workload([1], [0.0], [50.0], [50.0], [1])
     table = [(0, 1), (10, 3), (20, 0), (30, 0), (40, 2)]
     found = sm.simulate_on_machines(jobs, table, cores_per_machine=1, window_s=(5, 45))
@@ -33,7 +31,7 @@ def test_machines_are_known_to_be_dark_as_far_as_the_window_goes() -> None:
 def test_energy_carbon_and_cost_by_hand() -> None:
     # on: 2 machines x 12 h + 1 x 4 h = 28 machine-hours; cores: job 1 20, job 2 8 lost + 12 core-hours
     power = sm.Power(machine_w=100, core_w=10)
-    carbon = sm.Signal(np.array([0.0, 8.0 * HOUR]), np.array([500.0, 100.0]))
+    carbon = sm.Signal(np.array([0.0, 8.0 * sm.HOUR]), np.array([500.0, 100.0]))
     found = schedule().energy(power, carbon_g_per_kwh=carbon, price_per_kwh=sm.Signal.constant(0.2))
     assert found["energy_kwh"] == pytest.approx(2.8 + 0.4)
     assert found["cost"] == pytest.approx(0.2 * 3.2)
@@ -47,27 +45,27 @@ def test_energy_carbon_and_cost_by_hand() -> None:
 def test_what_no_machines_could_have_run_is_refused() -> None:
     fine = schedule().validate()
     swapped = dataclasses.replace(fine, off_spans=fine.off_spans.assign(machine=0))  # as many are on, but not these
-    with pytest.raises(IllegalScheduleError, match=r"job 1 starts at 0.0 s on machine 0, .* is off at 14400.0 s"):
+    with pytest.raises(sm.IllegalScheduleError, match=r"job 1 starts at 0.0 s on machine 0, .* is off at 14400.0 s"):
         swapped.validate()
     crowded = dataclasses.replace(fine, attempts=fine.attempts.assign(machine=0))
-    with pytest.raises(IllegalScheduleError, match=r"capacity\): job . starts at 0.0 s, and 4 cores of machine 0"):
+    with pytest.raises(sm.IllegalScheduleError, match=r"capacity\): job . starts at 0.0 s, and 4 cores of machine 0"):
         crowded.validate()
     for machine in (-5, 2, 99):
         nowhere = dataclasses.replace(fine, attempts=fine.attempts.assign(machine=machine))
-        with pytest.raises(IllegalScheduleError, match=f"on machine {machine}; there are 0 to 1"):
+        with pytest.raises(sm.IllegalScheduleError, match=f"on machine {machine}; there are 0 to 1"):
             nowhere.validate()
-    with pytest.raises(IllegalScheduleError, match="nan s of work"):
+    with pytest.raises(sm.IllegalScheduleError, match="nan s of work"):
         dataclasses.replace(fine, attempts=fine.attempts.assign(work_s=np.nan)).validate()
     runs = fine.attempts
-    with pytest.raises(IllegalScheduleError, match=r"job . of 36000.0 s did 0.0 s of work"):
+    with pytest.raises(sm.IllegalScheduleError, match=r"job . of 36000.0 s did 0.0 s of work"):
         dataclasses.replace(fine, attempts=runs.assign(work_s=0.0)).validate()
     lost = runs["outcome"] == UNFINISHED
-    with pytest.raises(IllegalScheduleError, match=r"job 2 of 21600.0 s did 36000.0 s of work"):
-        dataclasses.replace(fine, attempts=runs.assign(work_s=runs["work_s"].where(~lost, 4 * HOUR))).validate()
-    with pytest.raises(IllegalScheduleError, match="job 2 has an attempt 2 where 1 is next"):
+    with pytest.raises(sm.IllegalScheduleError, match=r"job 2 of 21600.0 s did 36000.0 s of work"):
+        dataclasses.replace(fine, attempts=runs.assign(work_s=runs["work_s"].where(~lost, 4 * sm.HOUR))).validate()
+    with pytest.raises(sm.IllegalScheduleError, match="job 2 has an attempt 2 where 1 is next"):
         dataclasses.replace(fine, attempts=runs[~lost]).validate()
     busy = dataclasses.replace(fine, attempts=fine.attempts.assign(work_s=1e9))
-    with pytest.raises(IllegalScheduleError, match="work"):
+    with pytest.raises(sm.IllegalScheduleError, match="work"):
         busy.validate()
 
 
@@ -86,7 +84,7 @@ def test_work_is_proved_as_exactly_as_the_instants_of_a_schedule_can_be_represen
     for off_s in (0.05, -0.05):
         for row in range(3):
             wrong = work_s.where(work_s.index != row, work_s + off_s)
-            with pytest.raises(IllegalScheduleError, match="work"):
+            with pytest.raises(sm.IllegalScheduleError, match="work"):
                 dataclasses.replace(fine, attempts=fine.attempts.assign(work_s=wrong)).validate()
 
 
@@ -102,7 +100,7 @@ def test_a_schedule_that_is_off_by_a_twentieth_of_a_second_is_refused_at_unix_ti
                 **{column: getattr(fine, column) + off_s * (np.arange(2) == row)},
                 attempts=fine.attempts.assign(**{column: times}),
             )
-            with pytest.raises(IllegalScheduleError):
+            with pytest.raises(sm.IllegalScheduleError):
                 moved.validate()
 
 
@@ -143,14 +141,14 @@ def test_capacities_of_the_same_changes_are_equal_and_so_are_sites() -> None:
     ],
 )
 def test_a_capacity_that_cannot_be_is_refused(changes: list[tuple[float, int]], what: str) -> None:
-    with pytest.raises(RequestError, match=what):
+    with pytest.raises(sm.RequestError, match=what):
         sm.Capacity.of(changes)
-    with pytest.raises(UnknownNameError, match="unknown mode 'explode'"):
+    with pytest.raises(sm.UnknownNameError, match="unknown mode 'explode'"):
         sm.CapacityChange(0, 1, mode="explode")
 
 
 def test_a_column_of_times_that_cannot_be_distinguished_is_refused() -> None:
-    with pytest.raises(RequestError, match=r"time_s must be .* beyond which floats cannot represent every second"):
+    with pytest.raises(sm.RequestError, match=r"time_s must be .* beyond which floats cannot represent every second"):
         sm.Capacity(np.array([0.0, 2.0**53]), np.array([1, 2]))
 
 
@@ -159,18 +157,18 @@ def test_one_step_of_the_walk() -> None:
     assert [next_machines(24, u, **of) for u in (0, 0.34, 0.99)] == [22, 24, 26]
     assert [next_machines(32, u, **of) for u in (0, 0.5)] == [30, 32]
     assert [next_machines(32, u, law="two_way", **of) for u in (0.49, 0.5)] == [30, 32]
-    with pytest.raises(RequestError, match=r"machines must be an integer from 16 to 32 \(got 40\)"):
+    with pytest.raises(sm.RequestError, match=r"machines must be an integer from 16 to 32 \(got 40\)"):
         next_machines(40, 0.5, **of)
 
 
 def test_young_and_dalys_interval() -> None:
     assert sm.young_daly_s(60, 3000) == 600
-    with pytest.raises(RequestError, match="cost_s must be a finite number of seconds > 0"):
+    with pytest.raises(sm.RequestError, match="cost_s must be a finite number of seconds > 0"):
         sm.young_daly_s(0, 3000)
-    with pytest.raises(RequestError, match=r"interval_s must be a number of seconds > 0 \(got 0\)"):
+    with pytest.raises(sm.RequestError, match=r"interval_s must be a number of seconds > 0 \(got 0\)"):
         sm.Checkpoints(interval_s=0)
 
 
 def test_a_credit_that_there_is_not_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="unknown warm_credit 'half'; known: whole, partial"):
+    with pytest.raises(sm.UnknownNameError, match="unknown warm_credit 'half'; known: whole, partial"):
         schedule().metrics(warm_credit="half")  # type: ignore[arg-type]

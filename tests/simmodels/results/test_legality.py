@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 import simmodels as sm
 from simmodels.clusters.capacity import Mode
-from simmodels.errors import IllegalScheduleError
 from simmodels.policies.queue_options import Overrun
 from simmodels.results.legality import RULES
 
@@ -465,7 +464,7 @@ def test_a_change_to_a_legal_schedule_is_refused_by_a_rule_that_has_a_name(
     made = 0
     for model, schedule in legal.items():
         for tampered in islice(change(schedule), TRIES):
-            with pytest.raises(IllegalScheduleError) as refused:
+            with pytest.raises(sm.IllegalScheduleError) as refused:
                 pytest.fail(f"{model}: {tampered.validate()} is not refused")
             assert refused.value.rule in rules.split(), (model, str(refused.value))
             made += 1

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import simmodels as sm
-from simmodels.errors import RequestError
 
 
 def log(*rows: tuple[float, float, int, float], max_cores: int | None = 4) -> sm.Workload:
@@ -42,14 +41,14 @@ def test_it_need_not_be_legal_and_has_its_figures_all_the_same() -> None:
 
 def test_a_log_that_does_not_say_is_refused() -> None:
     without = sm.Workload.from_frame(pd.DataFrame({"submit_s": [0], "runtime_s": [60], "cores": [1]}), max_cores=4)
-    with pytest.raises(RequestError, match="does not say when its jobs started"):
+    with pytest.raises(sm.RequestError, match="does not say when its jobs started"):
         sm.as_logged(without)
-    with pytest.raises(RequestError, match="does not say when its jobs started"):
+    with pytest.raises(sm.RequestError, match="does not say when its jobs started"):
         sm.as_logged(log((0, 60, 4, -1)))
 
 
 def test_a_machine_of_unknown_size_is_refused_and_may_be_given() -> None:
     unknown = log((0, 60, 4, 0), max_cores=None)
-    with pytest.raises(RequestError, match="the size of the machine"):
+    with pytest.raises(sm.RequestError, match="the size of the machine"):
         sm.as_logged(unknown)
     assert sm.as_logged(unknown, cores=8).cores == 8

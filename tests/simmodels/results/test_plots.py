@@ -8,7 +8,6 @@ import pytest
 import simmodels as sm
 import workloads as wl
 from experiments import figures
-from simmodels.errors import RequestError
 from simmodels.results.plots import Plots
 
 
@@ -49,6 +48,6 @@ def test_without_the_package_that_draws_an_error_names_it(
     schedule: sm.Schedule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("simmodels.results.plots.plugin", {}.get)
-    with pytest.raises(RequestError, match=r"no package that draws schedules is installed; install schedlab"):
+    with pytest.raises(sm.RequestError, match=r"no package that draws schedules is installed; install schedlab"):
         schedule.plot.gantt()
     assert repr(schedule.plot) == f"<figures of {schedule!r}: gantt(), queue(), waits()>"

@@ -9,11 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simmodels.clusters.energy import Power
-from simmodels.errors import IllegalScheduleError, RequestError, UnknownNameError
+import simmodels as sm
 from simmodels.results.schedule import COMPLETED, UNFINISHED, ClusterSpec, Schedule
-from simmodels.work.workflow import Workflow
-from simmodels.work.workload import Workload
 from tests.model_scripts import rigid
 
 NAN = math.nan
@@ -43,7 +40,7 @@ def test_outcomes_and_counted_have_defaults_and_the_arrays_of_the_caller_stay_wr
 
 @pytest.mark.parametrize("name", ["start_s", "end_s", "outcome", "counted"])
 def test_columns_of_another_length_are_refused(drawn: Schedule, name: str) -> None:
-    with pytest.raises(RequestError, match=rf"the shape of column {name} must be \(5,\), .* \(got \(4,\)\)"):
+    with pytest.raises(sm.RequestError, match=rf"the shape of column {name} must be \(5,\), .* \(got \(4,\)\)"):
         replace(drawn, **{name: getattr(drawn, name)[:4]})
 
 
@@ -71,7 +68,7 @@ def test_columns_of_another_length_are_refused(drawn: Schedule, name: str) -> No
 def test_what_cannot_be_a_schedule_is_refused(
     interrupted: Schedule, columns: Callable[[Schedule], dict[str, object]], text: str
 ) -> None:
-    with pytest.raises(RequestError, match=text):
+    with pytest.raises(sm.RequestError, match=text):
         replace(interrupted, **columns(interrupted))
 
 
@@ -138,7 +135,7 @@ def test_interrupted_jobs_wait_again(interrupted: Schedule) -> None:
 
 def test_tasks_of_workflows_do_not_wait_in_the_queue_of_rigid_jobs() -> None:
     """A job waits from 0 s to 10 s, and while it does, two tasks start."""
-    jobs = Workload.concat([Workload([1], [0.0], [5.0], [5.0], [1]), Workflow(2, 0.0, [4.0, 4.0])])
+    jobs = sm.Workload.concat([sm.Workload([1], [0.0], [5.0], [5.0], [1]), sm.Workflow(2, 0.0, [4.0, 4.0])])
     schedule = Schedule(jobs, 3, np.array([10.0, 2.0, 6.0]), np.array([15.0, 6.0, 10.0]))
     assert schedule.queue_length().to_dict("list") == {"time_s": [0, 10], "queue_length": [1, 0]}
     assert schedule.metrics()["max_queue_length"] == 1
@@ -219,7 +216,7 @@ def test_without_an_ended_job_the_means_are_nan_and_the_counts_are_there() -> No
     nothing = Schedule(rigid((0, 1, 1)), 1, np.array([NAN]), np.array([NAN])).metrics()
     assert (nothing["jobs"], nothing["unfinished"], nothing["max_queue_length"]) == (1, 1, 0)
     assert all(np.isnan(nothing[name]) for name in ("mean_wait_s", "p95_stretch", "utilisation", "makespan_s"))
-    empty = Schedule(Workload([], [], [], [], []), 1, np.empty(0), np.empty(0))
+    empty = Schedule(sm.Workload([], [], [], [], []), 1, np.empty(0), np.empty(0))
     assert empty.validate().metrics()["jobs"] == 0
     assert len(empty.jobs) == len(empty.queue_length()) == len(empty.cores_used()) == 0
 
@@ -247,7 +244,7 @@ def test_the_mean_bounded_slowdown_of_published_runs_is_the_published_one(shared
         rows = pd.read_csv(path)
         columns = (rows[column].to_numpy() for column in ("orig_index", "submit", "p", "p", "q"))
         start_s, counted = rows["start"].to_numpy(), rows["orig_index"].to_numpy() >= about["state_jobs"]
-        schedule = Schedule(Workload(*columns), about["m"], start_s, start_s + rows["p"].to_numpy(), counted=counted)
+        schedule = Schedule(sm.Workload(*columns), about["m"], start_s, start_s + rows["p"].to_numpy(), counted=counted)
         found = schedule.validate().metrics(tau_s=about["tau"])
         assert found["mean_bounded_slowdown"] == pytest.approx(run.reference_avgbsld, abs=6e-7)
         compared += 1
@@ -312,8 +309,8 @@ def test_a_missing_folder_is_named(drawn: Schedule, tmp_path: Path) -> None:
 def mixed() -> Schedule:
     """Job 1 on pool a, workflow 2 of two tasks on both pools, job 3 never starts."""
     log = rigid((0, 10, 2), (5, 7, 1))
-    flow = Workflow(2, 0.0, [4, 6], [1, 3], [(0, 1)])
-    work = Workload.concat([log.take([0]), flow, log.take([1])])
+    flow = sm.Workflow(2, 0.0, [4, 6], [1, 3], [(0, 1)])
+    work = sm.Workload.concat([log.take([0]), flow, log.take([1])])
     start_s = np.array([0, 0, 10, NAN])
     end_s = start_s + work.runtime_s
     clusters = [ClusterSpec("a", 3), ClusterSpec("b", 3)]
@@ -340,7 +337,7 @@ def test_what_ran_on_one_cluster_is_a_schedule_of_its_own() -> None:
     a = mixed().on("a").validate()
     assert (a.cores, a.workload.job_id.tolist(), a.end_s.tolist()) == (3, [1, 2], [10, 4])
     assert mixed().on(1).start_s.tolist() == [10]
-    with pytest.raises(UnknownNameError, match="unknown cluster 'c'; known: a, b"):
+    with pytest.raises(sm.UnknownNameError, match="unknown cluster 'c'; known: a, b"):
         mixed().on("c")
 
 
@@ -355,13 +352,13 @@ def test_what_ran_on_one_cluster_is_a_schedule_of_its_own() -> None:
     ],
 )
 def test_the_rules_hold_for_jobs_and_tasks_on_several_clusters(values: dict[str, list], text: str) -> None:
-    with pytest.raises(IllegalScheduleError, match=text):
+    with pytest.raises(sm.IllegalScheduleError, match=text):
         replace(mixed(), **values).validate()
 
 
 def test_a_pool_of_cores_is_one_machine_that_is_always_on(drawn: Schedule) -> None:
     # from 0 to 80 s on 4 cores, of which 216 core-seconds are in use
-    found = drawn.energy(Power(machine_w=90.0, core_w=10.0))
+    found = drawn.energy(sm.Power(machine_w=90.0, core_w=10.0))
     assert found["energy_kwh"] == pytest.approx((90 * 80 + 10 * 216) / 3.6e6)
-    by_job = drawn.energy_by_job(Power(machine_w=0.0, core_w=10.0))["energy_kwh"]
+    by_job = drawn.energy_by_job(sm.Power(machine_w=0.0, core_w=10.0))["energy_kwh"]
     assert by_job.sum() == pytest.approx(2160 / 3.6e6)

@@ -3,9 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.errors import ImpossibleJobError, RequestError, UnknownNameError
+import simmodels as sm
 from simmodels.results.static_scheduling import Problem, Solution, solve, static_schedule
-from simmodels.work.workflow import Workflow
 
 METHODS = ("HEFT", "CPOP", "PEFT")
 
@@ -108,25 +107,25 @@ def test_every_plan_keeps_the_rules(of: Problem, method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_workflow_is_planned_on_clusters_of_kinds(method: str) -> None:
-    job = Workflow(1, 100, [10, 20, 5, 30], [2, 1, 4, 3], [(0, 1), (0, 2), (1, 3), (2, 3)], ("A", "A", "B", "A"))
+    job = sm.Workflow(1, 100, [10, 20, 5, 30], [2, 1, 4, 3], [(0, 1), (0, 2), (1, 3), (2, 3)], ("A", "A", "B", "A"))
     schedule = static_schedule(job, [("a", 4, "A"), ("b", 4, "B")], method).validate()
     assert schedule.start_s.tolist() == [100, 110, 112, 130]
     assert schedule.slr.tolist() == [1]
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="unknown method 'HEF'; did you mean HEFT"):
+    with pytest.raises(sm.UnknownNameError, match="unknown method 'HEF'; did you mean HEFT"):
         solve(TOPCUOGLU, "HEF")
-    with pytest.raises(RequestError, match="task 1 can run on no processor"):
+    with pytest.raises(sm.RequestError, match="task 1 can run on no processor"):
         Problem([[1], [np.inf]], [], [])
-    with pytest.raises(RequestError, match="in a cycle; remove one of its edges"):
+    with pytest.raises(sm.RequestError, match="in a cycle; remove one of its edges"):
         solve(Problem([[1], [1]], [(0, 1), (1, 0)], [1, 1]))
-    with pytest.raises(RequestError, match="costs of shape"):
+    with pytest.raises(sm.RequestError, match="costs of shape"):
         Problem([[1], [1]], [(0, 1)], [1, 1])
-    with pytest.raises(ImpossibleJobError, match="task 0 needs 9 cores"):
-        static_schedule(Workflow(1, 0, [1], 9), [("a", 4)])
-    with pytest.raises(ImpossibleJobError, match="there are no clusters"):
-        static_schedule(Workflow(1, 0, [1]), [])
+    with pytest.raises(sm.ImpossibleJobError, match="task 0 needs 9 cores"):
+        static_schedule(sm.Workflow(1, 0, [1], 9), [("a", 4)])
+    with pytest.raises(sm.ImpossibleJobError, match="there are no clusters"):
+        static_schedule(sm.Workflow(1, 0, [1]), [])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -137,5 +136,5 @@ def test_a_plan_from_any_instant_on_is_legal(method: str, submit_s: float) -> No
         tasks = int(draw.integers(2, 9))
         edges = [(a, b) for b in range(tasks) for a in range(b) if draw.random() < 0.3]
         runtimes = np.round(draw.uniform(0.1, 5.0, tasks), 1)
-        job = Workflow(1, submit_s, runtimes, draw.integers(1, 4, tasks), edges)
+        job = sm.Workflow(1, submit_s, runtimes, draw.integers(1, 4, tasks), edges)
         static_schedule(job, [("a", 3), ("b", 4)], method).validate()

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 import workloads as wl
-from simmodels.errors import RequestError
-from tests.model_scripts import scheduled
+from tests.model_scripts import machines_on, queue_on, scheduled
 
 FORK = [(0, 1), (0, 2), (1, 3), (2, 3)]
 
@@ -80,8 +79,7 @@ def test_a_task_is_ready_when_its_job_and_the_data_of_its_predecessors_are_there
 
 
 def test_workflows_behind_a_queue_beside_rigid_jobs_have_their_own_results() -> None:
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4))
+    _, queue = queue_on(4, name="c")
     job = fork(kind="A")
     schedule = scheduled(queue, sm.Workload([1], [0.0], [12.0], [12.0], [4]), [job])
     drawn = schedule.graph(job)
@@ -89,16 +87,15 @@ def test_workflows_behind_a_queue_beside_rigid_jobs_have_their_own_results() -> 
     assert of(drawn, "wait_s") == [7, 0, 20, 0]
     assert of(drawn, "cluster") == ["c"] * 4
     with pytest.raises(
-        RequestError, match="no workflow of the schedule of 'workload' has job_id 1; it has 1 workflows"
+        sm.RequestError, match="no workflow of the schedule of 'workload' has job_id 1; it has 1 workflows"
     ):
         schedule.graph(1)
-    with pytest.raises(RequestError, match="no workflow of the schedule"):
+    with pytest.raises(sm.RequestError, match="no workflow of the schedule"):
         schedule.on("c").graph(7)
 
 
 def test_a_lost_attempt_counts_and_what_never_started_has_no_times() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=1, cores_per_machine=4)
+    env, cluster = machines_on(1, 4)
     queue = sm.QueueScheduler(env, cluster)
     sm.Source(env, [fork(submit_s=0.0)], into=queue)
     changes = sm.Capacity([0.0, 6.0, 8.0], [1, 0, 1])
@@ -122,6 +119,6 @@ def test_a_workflow_that_is_not_in_the_schedule_is_refused() -> None:
         (fork(), "<Workflow 7: 4 tasks, submitted at 5 s> is not of the schedule of 'workload'"),
         ("a", "workflow must be a Workflow or a job_id \\(got 'a'\\)"),
     ):
-        with pytest.raises(RequestError, match=text):
+        with pytest.raises(sm.RequestError, match=text):
             schedule.graph(wanted)
     assert of(schedule.graph(job), "start_s")[0] == 5

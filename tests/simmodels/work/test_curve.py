@@ -5,22 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.errors import RequestError
-from simmodels.work.curve import FOREVER, ValueCurve
+import simmodels as sm
 from tests import naive_market
 
-STEP = ValueCurve([(2, 1), (3, 0.8), (4, 0.8), (4, 0.5), (7, 0.1), (8, 0)])
+STEP = sm.ValueCurve([(2, 1), (3, 0.8), (4, 0.8), (4, 0.5), (7, 0.1), (8, 0)])
 
 
 @st.composite
-def curves(draw: st.DrawFn) -> ValueCurve:
+def curves(draw: st.DrawFn) -> sm.ValueCurve:
     x = sorted(draw(st.lists(st.integers(4, 40), min_size=2, max_size=8)))
     y = sorted(draw(st.lists(st.integers(0, 20), min_size=len(x) - 2, max_size=len(x) - 2)), reverse=True)
-    return ValueCurve([(a / 4, b / 20) for a, b in zip(x, [20, *y, 0], strict=True)])
+    return sm.ValueCurve([(a / 4, b / 20) for a, b in zip(x, [20, *y, 0], strict=True)])
 
 
 def test_the_factor_is_one_then_falls_straight_then_is_zero() -> None:
-    line = ValueCurve.linear(2, 6)
+    line = sm.ValueCurve.linear(2, 6)
     assert [line.factor(slr) for slr in (0.5, 2, 3, 5, 6, 7)] == [1, 1, 0.75, 0.25, 0, 0]
 
 
@@ -30,25 +29,25 @@ def test_at_a_vertical_step_the_factor_is_that_of_the_later_point() -> None:
 
 
 def test_the_area_counts_the_rectangle_below_the_first_point() -> None:
-    line = ValueCurve.linear(2, 6)
+    line = sm.ValueCurve.linear(2, 6)
     assert [line.area(slr) for slr in (0.5, 1, 2, 4, 6, 7)] == [3.5, 3, 2, 0.5, 0, 0]
 
 
 @given(curves(), st.floats(0, 12))
-def test_factor_and_area_are_those_of_the_formulas(curve: ValueCurve, slr: float) -> None:
+def test_factor_and_area_are_those_of_the_formulas(curve: sm.ValueCurve, slr: float) -> None:
     assert curve.factor(slr) == pytest.approx(naive_market.factor(curve.points, slr), rel=1e-12, abs=1e-12)
     assert curve.area(slr) == pytest.approx(naive_market.area(curve.points, slr), rel=1e-12, abs=1e-12)
 
 
 @given(curves(), st.floats(0, 12), st.floats(0, 12))
-def test_neither_ever_rises(curve: ValueCurve, one: float, other: float) -> None:
+def test_neither_ever_rises(curve: sm.ValueCurve, one: float, other: float) -> None:
     low, high = sorted((one, other))
     assert curve.factor(low) >= curve.factor(high) - 1e-15
     assert curve.area(low) >= curve.area(high) * (1 - 1e-12)
 
 
 def test_a_job_without_a_curve_is_worth_all_it_can_without_end() -> None:
-    assert (FOREVER.factor(1e300), FOREVER.area(1e300), FOREVER.final) == (1, math.inf, math.inf)
+    assert (sm.FOREVER.factor(1e300), sm.FOREVER.area(1e300), sm.FOREVER.final) == (1, math.inf, math.inf)
 
 
 def test_a_curve_can_be_pickled_and_compared() -> None:
@@ -72,6 +71,6 @@ def test_a_curve_can_be_pickled_and_compared() -> None:
     ],
 )
 def test_a_curve_that_cannot_be_is_refused_by_its_point(points: list, text: str) -> None:
-    with pytest.raises(RequestError) as error:
-        ValueCurve(points)
+    with pytest.raises(sm.RequestError) as error:
+        sm.ValueCurve(points)
     assert text in str(error.value)

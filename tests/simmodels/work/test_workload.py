@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.errors import ImpossibleJobError, RequestError
-from simmodels.work.workflow import Workflow
+import simmodels as sm
 from simmodels.work.workload import COLUMNS, Job, Workload
 
 WHOLE = st.integers(-(2**40), 2**40)
@@ -170,7 +169,7 @@ def test_an_array_that_nobody_can_change_is_not_copied() -> None:
     ],
 )
 def test_columns_that_do_not_fit_are_refused(changes: dict[str, object], text: str) -> None:
-    with pytest.raises(RequestError) as caught:
+    with pytest.raises(sm.RequestError) as caught:
         small(**changes)
     assert str(caught.value) == text
 
@@ -265,7 +264,7 @@ def test_windows_side_by_side_share_no_job_and_lose_none(given: Workload, a: flo
     ],
 )
 def test_a_cut_or_a_move_that_cannot_be_is_refused(call: Callable[[Workload], object], text: str) -> None:
-    with pytest.raises(RequestError) as caught:
+    with pytest.raises(sm.RequestError) as caught:
         call(small(start_unix_s=0))
     assert str(caught.value) == text
 
@@ -334,7 +333,7 @@ def test_what_is_runnable_is_required_without_an_error(given: Workload, cores: i
     assert (given.runnable() >= good).all()
     impossible = ~good & given.known()  # who is unknown is left out, not refused
     if impossible.any():
-        with pytest.raises(ImpossibleJobError) as caught:
+        with pytest.raises(sm.ImpossibleJobError) as caught:
             given.require_runnable(cores)
         assert caught.value.job_id == given.job_id[impossible][0]
         assert caught.value.others == impossible.sum() - 1
@@ -369,7 +368,7 @@ APART = "between -2**53 and 2**53 s, beyond which floats cannot represent every 
     ],
 )
 def test_a_job_that_can_never_run_is_refused_by_name(change: Callable[[], Workload], text: str) -> None:
-    with pytest.raises(ImpossibleJobError) as caught:
+    with pytest.raises(sm.ImpossibleJobError) as caught:
         change().require_runnable(3)
     assert str(caught.value) == text
 
@@ -378,8 +377,8 @@ def test_a_job_of_no_runtime_or_wide_as_the_machine_can_run() -> None:
     small(runtime_s=[0, 0, 0], estimate_s=[0, 0, 0], cores=[3, 3, 3]).require_runnable(3)
 
 
-def flow(job_id: int, *runtimes_s: float) -> Workflow:
-    return Workflow(job_id, float(job_id), runtimes_s, 2, [(k, k + 1) for k in range(len(runtimes_s) - 1)])
+def flow(job_id: int, *runtimes_s: float) -> sm.Workflow:
+    return sm.Workflow(job_id, float(job_id), runtimes_s, 2, [(k, k + 1) for k in range(len(runtimes_s) - 1)])
 
 
 def test_workflows_are_a_workload_with_a_row_for_each_task() -> None:
@@ -409,5 +408,5 @@ def test_logs_and_workflows_can_be_one_workload() -> None:
     assert both.is_rigid
     assert both.extras["queue"].tolist() == [1, 2, 1, 2]
     assert len(Workload.concat([])) == 0
-    with pytest.raises(RequestError, match="shift of a workload with workflows"):
+    with pytest.raises(sm.RequestError, match="shift of a workload with workflows"):
         work.shift(5.0)
