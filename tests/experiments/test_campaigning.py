@@ -3,12 +3,13 @@ import json
 import marshal
 import os
 import py_compile
+import shlex
 import struct
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import cache_from_source
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import pandas as pd
 import pytest
@@ -19,9 +20,9 @@ from experiments import campaigning
 from experiments.campaigns.finding import find_study
 from experiments.campaigns.running import Shard
 from experiments.campaigns.study import Study
-from experiments.cli.main import main
 from experiments.studies.advice.study import Advice
 from simmodels.errors import RequestError, SimModelsError
+from tests.command_line import Answer, Run
 
 STUDY = """from experiments.campaigns import Claim, Scale, Study
 
@@ -42,21 +43,9 @@ class Counting(Study):
 """
 
 
-class Answer(NamedTuple):
-    """What a command line came to."""
-
-    status: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Answer]
-
-
 @pytest.fixture(autouse=True)
-def as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Forget the orders and the modules of a test's own files after it."""
-    monkeypatch.setattr("simmodels.policies.registry.ORDERS.users", {})
+def as_it_was() -> Iterator[None]:
+    """Forget the modules of a test's own files after it."""
     path, modules = list(sys.path), set(sys.modules)
     yield
     sys.path[:] = path
@@ -66,18 +55,10 @@ def as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Run the command line here, in a folder of its own with a study."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("COLUMNS", raising=False)
-    (tmp_path / "counting.py").write_text(STUDY)
-
-    def answer(*words: object) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["schedlab", *map(str, words)])
-        status = main()
-        return Answer(status, *capsys.readouterr())
-
-    return answer
+def run(run: Run) -> Run:
+    """Run the command line where there is a study."""
+    Path("counting.py").write_text(STUDY)
+    return run
 
 
 def smoke(run: Run, *words: object) -> Answer:
@@ -114,12 +95,8 @@ def test_running_again_runs_nothing_again(run: Run) -> None:
 def test_json_is_one_object_and_nothing_else(run: Run) -> None:
     answer = run("run", "counting.py", "-j", 0, "--json", "--out", "there", "--seed", 3)
     reported = json.loads(answer.out)
-    assert (reported["study"], reported["scale"], reported["seed"], reported["interrupted"]) == (
-        "counting",
-        "small",
-        3,
-        False,
-    )
+    expected = {"study": "counting", "scale": "small", "seed": 3, "interrupted": False}
+    assert {name: reported[name] for name in expected} == expected
     assert reported["cells"] == {"planned": 40, "done": 40, "run": 40, "failed": 0}
     assert reported["claims"] == [
         {"claim": "b is more", "source": "here", "number": "", "ours": False, "expected": "> 0", "estimate": 1.0,
@@ -354,66 +331,43 @@ def test_a_report_shows_the_cells_that_were_run_whatever_has_become_of_the_desig
     pd.testing.assert_frame_equal(pd.read_parquet("results/counting/results.parquet"), table)
 
 
-@pytest.mark.parametrize(
-    ("words", "error"),
-    [
-        (("run", "replya"), "unknown study 'replya'; did you mean replay? known: "),
-        (("run", "none.py"), "no study can be read from none.py: no such file or directory"),
-        (
-            ("run", "counting.py", "--scale", "smalll"),
-            "unknown scale of counting 'smalll'; did you mean small?",
-        ),
-        (("run", "counting.py", "--seed", "-1"), "seed must be an integer >= 0 (got -1)"),
-        (("run", "counting.py", "-s", "size"), "--set must be NAME=VALUE (got 'size')"),
-        (("run", "counting.py", "-s", "=3"), "--set must be NAME=VALUE (got '=3')"),
-        (
-            ("run", "counting.py", "-s", "size=1", "-s", "size=2"),
-            "--set gives size twice; give several values as NAME=VALUE,VALUE",
-        ),
-        (
-            ("run", "counting.py", "-s", "sizee=1"),
-            "unknown parameter or factor of counting 'sizee'; did you mean size?",
-        ),
-        (("run", "counting.py", "-s", "self=1"), "unknown parameter or factor of counting 'self'; known: base, fail"),
-        (
-            ("run", "counting.py", "-s", "size=1,x"),
-            "factor 'size' has values that are numbers and texts; give values of",
-        ),
-        (("run", "counting.py", "-s", "base=1,2"), "base must be None, a bool, a number or a text (got [1, 2])"),
-        (("run", "counting.py", "-s", "base=nan"), "base must be a finite number, or None (got nan)"),
-        (("run", "counting.py", "-s", "replications=x"), "replications must be an integer from 1 to 1000000 (got 'x')"),
-        (
-            ("run", "counting.py", "-s", "replications=1000000000000000000"),
-            "replications must be an integer from 1 to 1000000 (got 1000000000000000000)",
-        ),
-        (("run", "counting.py", "--shard", "3/2"), "shard must be i/n with 1 <= i <= n, such as 3/100 (got '3/2')"),
-        (("run", "counting.py", "--shard", "x"), "shard must be i/n with 1 <= i <= n, such as 3/100 (got 'x')"),
-        (
-            ("run", "counting.py", "-j", "-2"),
-            "workers must be an integer from 0 to 2**53 (got -2)",
-        ),
-        (("run", "capacity", "--workload", ""), "--workload has no file; give --workload FILE,..., or omit it"),
-        (("run", "counting.py", "-w", " ,"), "--workload has no file; give --workload FILE,..., or omit it"),
-        (
-            ("run", "counting.py", "-j", "1", "--dask", "tcp://x:1"),
-            "--workers and --dask exclude each other; omit --workers: dask has workers of its own",
-        ),
-        (("run", "counting.py", "-j", "0", "--out", "counting.py"), "cannot write to folder counting.py: counting.py"),
-        (("report", "nowhere"), "nowhere holds no campaign: it has no manifest.json; give the folder of a run"),
-        (("new", "1st"), "the name of a study must be of letters, digits and _, with a letter first (got '1st')"),
-    ],
-)
-@pytest.mark.parametrize("json_too", [False, True])
-def test_a_request_that_is_wrong_is_reported_in_a_line(
-    words: tuple[str, ...], error: str, json_too: bool, run: Run
-) -> None:
-    asked = [*words, "--json"] if json_too and words[0] != "new" else words
-    answer = run(*asked)
-    assert answer.status == 2
-    assert answer.err.startswith(f"error: {error}")
-    assert len(answer.err.splitlines()) == 1
-    if asked is not words:
-        assert json.loads(answer.out) == {"error": answer.err.removeprefix("error: ").rstrip("\n")}
+WRONG = {
+    "run replya": "unknown study 'replya'; did you mean replay? known: ",
+    "run none.py": "no study can be read from none.py: no such file or directory",
+    "run counting.py --scale smalll": "unknown scale of counting 'smalll'; did you mean small?",
+    "run counting.py --seed -1": "seed must be an integer >= 0 (got -1)",
+    "run counting.py -s size": "--set must be NAME=VALUE (got 'size')",
+    "run counting.py -s =3": "--set must be NAME=VALUE (got '=3')",
+    "run counting.py -s size=1 -s size=2": "--set gives size twice; give several values as NAME=VALUE,VALUE",
+    "run counting.py -s sizee=1": "unknown parameter or factor of counting 'sizee'; did you mean size?",
+    "run counting.py -s self=1": "unknown parameter or factor of counting 'self'; known: base, fail",
+    "run counting.py -s size=1,x": "factor 'size' has values that are numbers and texts; give values of",
+    "run counting.py -s base=1,2": "base must be None, a bool, a number or a text (got [1, 2])",
+    "run counting.py -s base=nan": "base must be a finite number, or None (got nan)",
+    "run counting.py -s replications=x": "replications must be an integer from 1 to 1000000 (got 'x')",
+    "run counting.py -s replications=1000000000000000000": (
+        "replications must be an integer from 1 to 1000000 (got 1000000000000000000)"
+    ),
+    "run counting.py --shard 3/2": "shard must be i/n with 1 <= i <= n, such as 3/100 (got '3/2')",
+    "run counting.py --shard x": "shard must be i/n with 1 <= i <= n, such as 3/100 (got 'x')",
+    "run counting.py -j -2": "workers must be an integer from 0 to 2**53 (got -2)",
+    "run capacity --workload ''": "--workload has no file; give --workload FILE,..., or omit it",
+    "run counting.py -w ' ,'": "--workload has no file; give --workload FILE,..., or omit it",
+    "run counting.py -j 1 --dask tcp://x:1": (
+        "--workers and --dask exclude each other; omit --workers: dask has workers of its own"
+    ),
+    "run counting.py -j 0 --out counting.py": "cannot write to folder counting.py: counting.py",
+    "report nowhere": "nowhere holds no campaign: it has no manifest.json; give the folder of a run",
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+@pytest.mark.parametrize("more", [[], ["--json"]], ids=["", "json"])
+def test_a_request_that_is_wrong_is_reported_in_a_line(words: str, more: list[str], run: Run) -> None:
+    answer = run(*shlex.split(words), *more)
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
+    assert answer.err.startswith(f"error: {WRONG[words]}")
+    assert answer.out == "" if not more else json.loads(answer.out) == {"error": answer.err[len("error: ") : -1]}
 
 
 def test_a_folder_that_holds_another_study_is_refused(run: Run) -> None:
@@ -523,55 +477,6 @@ def test_a_clock_that_there_is_not_or_that_a_study_does_not_choose_is_refused(ru
     assert "unknown parameter or factor of counting 'engine'" in answer.err
     answer = run("run", "replay", "--engine", "simpy", "--set", "engine=compiled")
     assert answer == (2, "", "error: --set gives engine twice; give several values as NAME=VALUE,VALUE\n")
-
-
-# -- new --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("ending", ["py", "toml"])
-@pytest.mark.parametrize("name", ["waits", "my_2nd_study", "CLASS"])
-def test_what_new_writes_runs_as_it_is(name: str, ending: str, run: Run) -> None:
-    answer = run("new", name, *(["--toml"] if ending == "toml" else []))
-    assert answer == (0, "", f"wrote {name}.{ending}; try it: schedlab run {name}.{ending} --scale smoke\n")
-    assert f"run {name}.{ending} --scale" in Path(f"{name}.{ending}").read_text()
-    answer = run("run", f"{name}.{ending}", "--scale", "smoke", "-j", 0, "--set", "jobs=50", "--json", "--out", "there")
-    reported = json.loads(answer.out)
-    assert (answer.status, reported["cells"]) == (0, {"planned": 8, "done": 8, "run": 8, "failed": 0})
-    assert [claim["verdict"] for claim in reported["claims"]] == ["not judged"]
-    assert [name for name in reported["files"] if name.endswith(".svg")]
-    assert "NAME" not in Path("there/report.html").read_text().replace("NAME.", "")
-
-
-def test_what_is_there_is_not_overwritten(run: Run) -> None:
-    answer = run("new", "counting")
-    assert answer == (2, "", "error: counting.py exists already; choose another name\n")
-    assert Path("counting.py").read_text() == STUDY
-
-
-@pytest.mark.parametrize("name", ["", "a b", "../a", "é", "_", "_2", "1", "a-b"])
-def test_a_name_that_is_none_of_a_study_is_refused(name: str, run: Run) -> None:
-    answer = run("new", "--", name)
-    assert answer == (
-        2,
-        "",
-        f"error: the name of a study must be of letters, digits and _, with a letter first (got {name!r})\n",
-    )
-
-
-@pytest.mark.parametrize("name", ["none", "claim", "study", "true"])
-def test_a_name_whose_class_has_another_meaning_is_refused(name: str, run: Run) -> None:
-    answer = run("new", name)
-    assert answer.status == 2
-    assert answer.err.startswith(
-        f"error: a study cannot be named {name!r}; choose another name: its file imports, or Python has,"
-    )
-    assert not Path(f"{name}.py").exists()
-
-
-@pytest.mark.parametrize("name", ["class", "lambda", "if"])
-def test_a_word_of_python_names_a_study(name: str, run: Run) -> None:
-    run("new", name)
-    assert run("run", f"{name}.py", "--scale", "smoke", "-j", 0, "-s", "jobs=50", "-s", "load=0.7").status == 0
 
 
 def test_advise_cleans_as_the_study_does_and_as_its_help_says(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -407,16 +407,6 @@ def test_a_job_wider_than_the_machine_is_refused_unless_it_may_be_dropped(run: R
     assert "no job of wide.swf is left" in answer.err
 
 
-# -- what is wrong ----------------------------------------------------------------------------------
-
-
-def test_a_wrong_request_is_also_reported_as_json(run: Run, trace: sm.Workload) -> None:
-    for words in (("simulate", "-w", "log.swf", "-o", "x"), ("simulate", "-w", "log.swf", "--nothing")):
-        answer = run(*words, "--json")
-        assert answer.status == 2
-        assert answer.err.startswith("error: " + json.loads(answer.out)["error"][:20])
-
-
 # -- orders of one's own ----------------------------------------------------------------------------
 
 
