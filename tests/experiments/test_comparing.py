@@ -31,14 +31,20 @@ def trace() -> sm.Workload:
 
 
 @pytest.fixture
-def out(tmp_path: Path) -> Path:
-    return tmp_path / "results" / "one"
+def figures() -> None:
+    """Let figures be drawn: for what looks at them. All else needs their names only, and drawing takes a second."""
 
 
 @pytest.fixture(autouse=True)
-def registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget the orders of a test's own files after it."""
-    monkeypatch.setattr("simmodels.policies.registry.ORDERS.users", {})
+def drawn_if_looked_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "figures" not in request.fixturenames:
+        monkeypatch.setattr("experiments.figures.distributions", lambda *_, **__: None)
+        monkeypatch.setattr("experiments.figures.save", lambda _, path: path.write_text(path.name))
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "results" / "one"
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -67,6 +73,7 @@ def test_data_travel_alike_under_all_routers(given: dict[str, float], names: lis
         assert pd.read_csv(out / "metrics.csv")["ccr"].tolist() == [travel[1]] * len(names)
 
 
+@pytest.mark.usefixtures("figures")
 def test_a_comparison_writes_tables_figures_and_where_they_come_from(trace: sm.Workload, out: Path) -> None:
     reported: list[str] = []
     comparison = compare(trace, ["SAF", "FCFS"], out=out, provenance={"command": ["x"]}, begin=reported.append)
@@ -148,6 +155,7 @@ def test_what_the_log_records_is_never_the_best(trace: sm.Workload, out: Path) -
     assert getattr(next(iter(mean.cells)), "style", "") == ""
 
 
+@pytest.mark.usefixtures("figures")
 def test_the_same_request_makes_the_same_bytes(trace: sm.Workload, out: Path, tmp_path: Path) -> None:
     for _ in range(2):
         compare(trace, ["SAF", "RANDOM"], out=out)
@@ -155,6 +163,7 @@ def test_the_same_request_makes_the_same_bytes(trace: sm.Workload, out: Path, tm
     assert files(tmp_path / "kept0") == files(tmp_path / "kept1")
 
 
+@pytest.mark.usefixtures("figures")
 def test_both_engines_make_the_same_table_of_metrics(trace: sm.Workload, tmp_path: Path) -> None:
     for engine in ("simpy", "compiled"):
         compare(trace, ["SAF", "WFP3", "RANDOM"], out=tmp_path / engine, setup=Setup(engine=engine))
@@ -342,6 +351,7 @@ def run(run: Run, trace: sm.Workload) -> Run:
     return partial(run, "compare", "--workload", "log.swf")
 
 
+@pytest.mark.usefixtures("figures")
 def test_the_command_prints_a_table_and_keeps_its_own_words(run: Run) -> None:
     status, out, err = run("--orders", "SAF, FCFS", "--orders", "mine.py:mine", "--out", "new/folder")
     assert status == 0
