@@ -90,7 +90,7 @@ def test_without_forwarding_it_is_the_auction_on_the_clusters_themselves(
         env = sm.Environment()
         clusters = [sm.Cluster(env, name, cores=cores, kind=kind) for name, cores, kind in platform]
         into = [sm.QueueScheduler(env, cluster, backfilling="none") for cluster in clusters] if served else clusters
-        schedules.append(scheduled(sm.Auctioneer(env, into, bid=bid, **rules), jobs))
+        schedules.append(scheduled(sm.Auctioneer(env, into, bid=bid, **rules), jobs, proved=served))
     alone, behind = schedules
     for name in ("start_s", "end_s", "cluster", "workflow_outcome"):
         np.testing.assert_array_equal(getattr(alone, name), getattr(behind, name))
