@@ -9,6 +9,7 @@ from matplotlib.colors import to_rgb
 import simmodels as sm
 from experiments.gantt import _LOST, _OFF, gantt
 from experiments.gantt_boxes import GAP, KINDS, Panel, boxes_of
+from tests.refused import refused
 
 
 def schedule_of(**options: object) -> sm.Schedule:
@@ -119,9 +120,7 @@ def test_a_user_has_one_colour_in_all_panels() -> None:
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(sm.RequestError, match="start_s < end_s"):
         gantt(schedule_of(), start_s=10, end_s=10)
-    with pytest.raises(
-        sm.RequestError, match=r"the number of panels of a Gantt chart must be an integer from 1 to 24 \(got 0\)"
-    ):
+    with refused("...the number of panels of a Gantt chart must be an integer from 1 to 24 (got 0)..."):
         gantt({})
 
 

@@ -227,25 +227,3 @@ def test_drawn_fill_orders_and_removals_are_those_of_the_seed(case: dict[str, An
         drawn = {**case, "heuristic": "FirstFit", "options": {"aware": False, "unaware": unaware}}
         compiled = simulated(drawn, "compiled", seed=seed).validate()
         assert_same(compiled, simulated(drawn, "simpy", seed=seed))
-
-
-@given(cases())
-@settings(max_examples=20)
-def test_an_observer_changes_nothing(case: dict[str, Any]) -> None:
-    def schedule(*, observed: bool) -> sm.Schedule:
-        env = sm.Environment(start_s=case["window"][0])
-        cluster = sm.Cluster(env, "green", machines=5, cores_per_machine=4)
-        sm.TraceCapacity(env, cluster, case["steps"])
-        scheduler = sm.FirstFit(env, cluster)
-        sm.Source(env, workload(case["rows"]), into=scheduler, window_s=case["window"])
-        recorder = sm.Recorder(env)
-        seen: list[object] = []
-        if observed:
-            for kind in (sm.Submitted, sm.Started, sm.Ended, sm.Lost, sm.Powered):
-                env.on(kind, seen.append)
-        env.run(until=env.end_of(case["window"][1]))
-        made = recorder.schedule()
-        assert isinstance(made, sm.Schedule)
-        return made
-
-    assert_same(schedule(observed=False), schedule(observed=True))

@@ -9,6 +9,7 @@ import pytest
 import simmodels as sm
 import workloads as wl
 from tests.model_scripts import scheduled
+from tests.refused import refused
 
 LOG = sm.Workload(
     np.arange(1, 7), np.array([0.0, 0, 1, 2, 3, 30]), np.full(6, 10.0), np.full(6, 12.0), np.array([2, 3, 1, 4, 1, 2])
@@ -113,7 +114,6 @@ def test_a_window_of_a_log_runs_on_a_pool_as_the_whole_log_does(backfilling: str
         ),
         ({"on": CHANGING, "window_s": (0, 5, 7)}, r"window_s must be two numbers of seconds \(got \(0, 5, 7\)\)"),
         ({"on": CHANGING, "window_s": "ab"}, r"window_s must be two numbers of seconds \(got 'ab'\)"),
-        ({"on": CHANGING, "window_s": 5}, r"window_s must be two numbers of seconds \(got 5\)"),
         ({"on": CHANGING, "window_s": (5, 5)}, r"window_s must be a finite begin and a later end \(got \(5.0, 5.0\)\)"),
         ({"on": TWO, "router": "RoundRobin", "bid": "SRTF"}, "router 'RoundRobin' beside a bid; give one of them"),
         ({"on": CHANGING, "heuristic": "FirstFit", "bid": "SRTF"}, "beside a bid; add forward=True"),
@@ -122,12 +122,10 @@ def test_a_window_of_a_log_runs_on_a_pool_as_the_whole_log_does(backfilling: str
         ({"on": TWO, "router": "Robin"}, "unknown router 'Robin'; did you mean RoundRobin"),
         ({"on": 8, "ordr": "SAF"}, "unknown option 'ordr'; did you mean order"),
         ({"on": 0}, r"cores must be an integer from 1 to 2\*\*53 \(got 0\)"),
-        ({"on": "8"}, r"cores must be an integer from 1 to 2\*\*53 \(got '8'\)"),
         ({"on": 8.5}, r"cores must be an integer from 1 to 2\*\*53 \(got 8.5\)"),
         ({"on": ("a",)}, r"\(name, cores\) or \(name, cores, kind\) \(got \('a',\)\)"),
         ({"on": {4: 1}}, r"a cluster must be a Site, a number of cores, .* \(got {4: 1}\)"),
         ({"on": 8, "rebalance_s": 5}, "rebalance_s without an auction that forwards; add a bid and forward=True"),
-        ({"removes": "x"}, "unknown removes 'x'"),
         ({"cores": 8, "machines": 2}, "machines beside cores; give machines= and cores_per_machine= instead of cores"),
         (
             {"checkpoints": sm.Checkpoints()},
@@ -221,8 +219,6 @@ def test_a_random_machine_goes_wherever_first_fit_says_so() -> None:
     ],
 )
 def test_the_compiled_clock_says_which_part_it_does_not_have(work: Any, given: dict[str, Any], text: str) -> None:  # noqa: ANN401
-    with pytest.raises(
-        sm.RequestError, match=f"the compiled engine does not cover {text}; use engine='auto' or 'simpy'"
-    ):
+    with refused(f"...the compiled engine does not cover {text}; use engine='auto' or 'simpy'..."):
         sm.simulate(work, engine="compiled", **given)
     assert sm.simulate(work, **given).about["engine"] == "simpy"

@@ -1,11 +1,7 @@
 import dataclasses
 import functools
 import math
-import os
-import subprocess
-import sys
 from collections.abc import Generator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +12,10 @@ from hypothesis import strategies as st
 import simmodels as sm
 from simmodels.policies.bids import Bid, find_bid
 from simmodels.simulate import Engine, simulate, simulate_workflows
-from tests.model_scripts import machines_on, recorded, scheduled
+from tests.model_scripts import machines_on, scheduled
 from tests.naive_market import NaiveAuction
 from tests.simmodels.passes.test_bidding import NAIVE, PLATFORMS, RULES, flows
 
-ROOT = Path(__file__).resolve().parents[3]
 LONG = sm.ValueCurve.linear(2, 60)
 
 
@@ -59,22 +54,6 @@ def test_workflows_can_be_submitted_by_hand_and_looked_at_midway() -> None:
     env.run()
     assert recorder.schedule().validate().start_s.tolist() == [5, 15, 25]
     assert len(seen) == 3
-
-
-def test_a_lost_task_bids_again_and_machines_come_and_go() -> None:
-    env, cluster = machines_on(2, 2)
-    auctioneer = sm.Auctioneer(env, [cluster], bid="FIFO")
-    sm.Source(env, [job(0, 10, 3), job(1, 5, 2)], into=auctioneer)
-
-    def power() -> Generator:
-        yield env.timeout(4)
-        yield cluster.machines[1].power_off()
-        yield env.timeout(2)
-        yield cluster.machines[1].power_on()
-
-    env.process(power())
-    # At 4 the wide task is lost and blocks the queue; at 6 it starts again, at 16 the other.
-    assert recorded(env).start_s.tolist() == [6, 16]
 
 
 def test_a_cluster_of_yours_says_how_long_tasks_run() -> None:
@@ -133,18 +112,6 @@ def test_a_task_that_never_starts_is_on_no_cluster_though_there_is_one_only(engi
     assert schedule.validate().cluster.tolist() == [0, -1]
 
 
-def test_jobs_and_workflows_share_an_environment() -> None:
-    env, _, auctioneer = model(4)
-    other = sm.Cluster(env, "jobs", cores=2)
-    sm.Source(env, sm.Workload(np.array([1]), [0.0], [5.0], [5.0], [2]), into=sm.QueueScheduler(env, other))
-    sm.Source(env, [job(0)], into=auctioneer)
-    schedule = recorded(env)
-    assert schedule.end_s.tolist() == [5, 10]
-    assert schedule.tasks["cluster"].tolist() == ["jobs", "c0"]
-    metrics = schedule.metrics()
-    assert (metrics["jobs"], metrics["completed"], metrics["finished"]) == (2, 1, 1)
-
-
 def test_what_cannot_be_is_refused() -> None:
     env, _, auctioneer = model(4)
     with pytest.raises(sm.ImpossibleJobError, match="job 1: task 0 needs 5 cores, and the largest cluster has 4"):
@@ -158,35 +125,6 @@ def test_what_cannot_be_is_refused() -> None:
     env.run(until=3)
     with pytest.raises(sm.RequestError, match="job 1 is submitted at 0 s; the clock is at 3 s"):
         sm.Source(env, [job(0)], into=auctioneer)
-
-
-_PROGRAM = """
-import numpy as np
-from simmodels.work.curve import ValueCurve
-from simmodels.simulate import Engine, simulate, simulate_workflows
-from simmodels.work.workflow import Workflow
-curve = sm.ValueCurve.linear(2, 6)
-jobs = [Workflow(i, i // 2, [3 + i % 5, 2], 1 + i % 4, [(0, 1)], ("A", "B"), curve) for i in range(60)]
-clusters = [("a", 4, "A"), ("b", 4, "B")]
-for bid in ("Random", "PVR", "P-SLR"):
-    for engine in ("compiled", "simpy"):
-        schedule = simulate_workflows(jobs, clusters=clusters, bid=bid, seed=5, engine=engine)
-        print(schedule.start_s.tobytes().hex(), schedule.cluster.tobytes().hex())
-"""
-
-
-def test_another_process_with_another_hash_seed_finds_the_same() -> None:
-    def run(seed: str) -> str:
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
-        return subprocess.run(
-            [sys.executable, "-c", _PROGRAM], env=environment, capture_output=True, text=True, check=True
-        ).stdout
-
-    one = run("1")
-    assert one == run("2")
-    lines = one.splitlines()
-    assert len(lines) == 6
-    assert lines[0::2] == lines[1::2]
 
 
 @pytest.mark.parametrize(("engine", "rigid"), [("compiled", False), ("simpy", False), ("simpy", True)])

@@ -169,16 +169,6 @@ class Anything:
         pass
 
 
-def test_a_pool_beside_machines_is_proved_too() -> None:
-    env, pool = queue_on(4)
-    placer = sm.FirstFit(env, sm.Cluster(env, "b", machines=1, cores_per_machine=4))
-    recorder = sm.Recorder(env)
-    for number, scheduler in enumerate((pool, placer)):
-        scheduler.submit(sm.Job(number, 0.0, 5.0, 5.0, 4))
-    env.run()
-    assert recorder.schedule().validate().cluster.tolist() == [0, 1]
-
-
 @pytest.mark.parametrize("second", ["queue", "placer", "auctioneer"])
 @pytest.mark.parametrize("first", ["queue", "placer", "auctioneer"])
 def test_a_cluster_is_served_once(first: str, second: str) -> None:
@@ -208,12 +198,6 @@ def test_machines_of_unequal_size_are_refused() -> None:
 
     with pytest.raises(RequestError, match="machine 1 of cluster 'a' has 5 cores; give it as many as the cluster says"):
         Uneven(sm.Environment(), "a", machines=2, cores_per_machine=4)
-
-
-def test_what_is_no_bid_is_refused() -> None:
-    given: Any = 5
-    with pytest.raises(RequestError, match=r"bid must be a name, a Bid, an Order or a function \(got \d+\)"):
-        sm.Auctioneer(sm.Environment(), [sm.Cluster(sm.Environment(), "a", cores=4)], bid=given)
 
 
 def test_who_listens_hears_what_ends_and_is_decided_and_is_no_router() -> None:

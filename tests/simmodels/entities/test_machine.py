@@ -66,28 +66,6 @@ def test_a_script_does_not_switch_on_what_another_process_holds() -> None:
     assert seen == [False, False, True, True]
 
 
-def test_a_machine_that_fails_is_off_whatever_a_walk_says() -> None:
-    """With 2,015 samples of both processes, 1,656 found a broken machine on before machines knew who holds them."""
-    env, cluster = machines_on(16, 1, seed=3)
-    walk = sm.MarkovCapacity(env, cluster, low=4, high=16, step=4, period_s=100)
-    failures = sm.Failures(env, cluster, mtbf_s=1000, repair_s=300)
-    samples = broken = 0
-
-    def sample() -> Process:
-        nonlocal samples, broken
-        while True:
-            yield env.timeout(7)
-            for machine in cluster.machines:
-                samples += 1
-                broken += failures in machine.holders
-                assert machine.is_on == (failures not in machine.holders and walk not in machine.holders)
-
-    env.process(sample())
-    env.run(until=20_000)
-    assert samples > 10_000
-    assert broken > 1000
-
-
 ACTS = st.lists(st.tuples(st.integers(0, 30), st.sampled_from("abc"), st.integers(0, 1), st.booleans()), max_size=30)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import simmodels as sm
 from simmodels.entities.environment import Process
 from tests.model_scripts import machines_on, scheduled
+from tests.refused import refused
 
 if TYPE_CHECKING:
     from simmodels.entities.attempt import Attempt
@@ -348,9 +349,7 @@ def test_a_recorder_refuses_what_it_has_not_seen() -> None:
     env.timeout(500)
     env.run(until=40)
     for window in ((-5, 20), (0, 100)):
-        with pytest.raises(
-            sm.RequestError, match="window_s must be an interval within 0 s to 40 s, which the recorder has seen"
-        ):
+        with refused("...window_s must be an interval within 0 s to 40 s, which the recorder has seen..."):
             recorder.schedule(window_s=window)
     scheduler.submit(sm.Job(77, 40.0, 5.0, 5.0, 1))
     env.run(until=60)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.entities.environment import Process
-from tests.model_scripts import machines_on, queue_on, scheduled
+from tests.model_scripts import queue_on, scheduled
 from tests.naive import Naive, Row
 
 
@@ -16,13 +16,6 @@ def log(jobs: int = 60, seed: int = 0) -> sm.Workload:
     runtime_s = rng.integers(0, 40, jobs)
     estimate_s = runtime_s + rng.integers(-5, 30, jobs).clip(-runtime_s)
     return sm.Workload(np.arange(jobs), rng.integers(0, 300, jobs), runtime_s, estimate_s, rng.integers(1, 9, jobs))
-
-
-def test_machines_that_stay_on_are_a_pool() -> None:
-    env, cluster = machines_on(4, 2)
-    schedule = scheduled(sm.QueueScheduler(env, cluster, order="SEXP", backfilling="conservative"), log())
-    expected = sm.simulate(log(), cores=8, order="SEXP", backfilling="conservative").start_s
-    assert schedule.start_s.tobytes() == expected.tobytes()
 
 
 # -- extending it --------------------------------------------------------------------------------------

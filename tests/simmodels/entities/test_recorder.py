@@ -118,14 +118,6 @@ def test_jobs_submitted_by_hand_are_recorded_in_order_of_submission() -> None:
     assert schedule.start_s.tolist() == [0, 4]
 
 
-def test_an_empty_model_has_an_empty_schedule() -> None:
-    env = sm.Environment()
-    sm.QueueScheduler(env, sm.Cluster(env, "a", cores=1))
-    recorder = sm.Recorder(env)
-    env.run()
-    assert len(recorder.schedule().validate()) == 0
-
-
 def test_a_recorder_of_one_cluster_keeps_who_waits_and_runs_there() -> None:
     env = sm.Environment()
     schedulers = [sm.QueueScheduler(env, sm.Cluster(env, name, cores=1)) for name in ("a", "b")]
@@ -159,15 +151,6 @@ def test_a_recorder_that_came_late_says_so() -> None:
     env.run(until=1)
     with pytest.raises(sm.RequestError, match="job 8 runs, but this recorder has not seen it submitted"):
         recorder.schedule()
-
-
-@pytest.mark.parametrize("until", [1, None])
-def test_a_recorder_that_is_created_after_the_first_submission_is_refused(until: float | None) -> None:
-    env, scheduler = queue_on(1)
-    sm.Source(env, {"submit_s": [0], "runtime_s": [4], "cores": [1]}, into=scheduler)
-    env.run(until=until)
-    with pytest.raises(sm.RequestError, match=r"a Recorder is created at \d s, after the first submission; create it"):
-        sm.Recorder(env)
 
 
 class Slow(sm.Cluster):

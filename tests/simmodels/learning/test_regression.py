@@ -195,9 +195,7 @@ def test_weights_are_checked(weights: object, text: str) -> None:
 def test_missing_columns_and_unknown_forms_are_refused() -> None:
     with pytest.raises(sm.RequestError, match="scores without r, score; they have p, q"):
         sm.fit_polynomial(scores()[["p", "q"]])
-    with pytest.raises(
-        sm.UnknownNameError, match=r"unknown form 'CUBIC'; did you mean CUB\? known: LIN, QDR, CUB, QUA"
-    ):
+    with refused("...unknown form 'CUBIC'; did you mean CUB? known: LIN, QDR, CUB, QUA...", sm.UnknownNameError):
         sm.fit_polynomial(scores(), "CUBIC")
     with pytest.raises(sm.RequestError, match=r"a term must be a product of powers .* \(got 'w'\)"):
         sm.fit_polynomial(scores(), ["1", "w"])

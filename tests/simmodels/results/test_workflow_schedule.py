@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import simmodels as sm
+from tests.refused import refused
 
 LINE = sm.ValueCurve.linear(2, 6)
 
@@ -96,9 +97,7 @@ def test_data_that_have_not_arrived_and_cores_used_twice_are_refused(schedule: s
     with pytest.raises(sm.IllegalScheduleError, match=r"\(data\): job 1, task 1 starts at 12.0 s"):
         early.validate()
     crowded = changed(changed(schedule, "start_s", 2, 5), "end_s", 2, 15)
-    with pytest.raises(
-        sm.IllegalScheduleError, match=r"\(capacity\): job 2, task 0 starts at 5.0 s on 3 cores, which makes 5"
-    ):
+    with refused("...(capacity): job 2, task 0 starts at 5.0 s on 3 cores, which makes 5...", sm.IllegalScheduleError):
         crowded.validate()
 
 
