@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import simmodels as sm
 from simmodels.policies.bids import Bid, find_bid
 from simmodels.simulate import Engine, simulate, simulate_workflows
-from tests.model_scripts import machines_on, scheduled
+from tests.model_scripts import machines_on, recorded, scheduled
 from tests.naive_market import NaiveAuction
 from tests.simmodels.passes.test_bidding import NAIVE, PLATFORMS, RULES, flows
 
