@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from experiments.campaigns.against import Differences, Kept, kept_runs
 from experiments.campaigns.claims import OPEN
 from experiments.campaigns.finding import find_study
 from experiments.campaigns.report import PAGE, Report, write_report
@@ -38,6 +39,7 @@ from simmodels.errors import RequestError, must_be
 
 _STYLES = {"holds": "green", "fails": "red"}
 _MOST_SHOWN = 3
+_MOST_CHANGES = 40
 _STUDY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _TAKEN = {"Cell", "Claim", "Results", "Scale", "Study", "True", "False", "None"}
 _MORE = re.compile(r"[#\n\r]")
@@ -86,7 +88,10 @@ def _run(study: str, chosen: dict[str, Any], asked: Run | Advise) -> int:
             "retry_failed": asked.retry_failed,
             "cell_timeout_s": asked.cell_timeout_s,
         }
-    folder = asked.out if asked.out is not None else Path("results") / find_study(study, chosen).name
+    name = find_study(study, chosen).name
+    folder = asked.out if asked.out is not None else Path("results") / name
+    against = asked.against if isinstance(asked, Run) else None
+    then = _kept(against, name)
     campaign = run(
         study,
         out=folder,
@@ -102,7 +107,7 @@ def _run(study: str, chosen: dict[str, Any], asked: Run | Advise) -> int:
     cells = len(campaign.plan.cells)
     ended = campaign.done + len(campaign.failed) == cells and not campaign.interrupted
     _report_damage(campaign)
-    report = write_report(campaign) if ended and campaign.done else None
+    report = write_report(campaign, then) if ended and campaign.done else None
     if asked.json:
         print_json(_answer(campaign, report))
     elif report is not None:
@@ -117,8 +122,9 @@ def _run(study: str, chosen: dict[str, Any], asked: Run | Advise) -> int:
         print_error("interrupted; nothing finished is lost: the same command goes on where this one stopped")
         return INTERRUPTED
     if not ended:
-        print_note(f"when the other shards are done: schedlab report {folder}")
-    return FAILED if campaign.failed else DONE
+        more = "" if against is None else f" --against {against}"
+        print_note(f"when the other shards are done: schedlab report {folder}{more}")
+    return FAILED if campaign.failed or (report is not None and report.against) else DONE
 
 
 def report_on(asked: ReportRequest) -> int:
@@ -126,7 +132,8 @@ def report_on(asked: ReportRequest) -> int:
     folder = asked.folder
     campaign = opened(folder, study=asked.study, trust=asked.trust)
     _report_damage(campaign)
-    report = write_report(campaign)
+    then = _kept(asked.against, campaign.plan.study.name)
+    report = write_report(campaign, then)
     if asked.json:
         print_json(_answer(campaign, report))
     else:
@@ -136,7 +143,7 @@ def report_on(asked: ReportRequest) -> int:
         print_warning("the code has changed since these cells were run: running the study now would run them again")
     _report_failures(campaign, retried=False)
     print_note(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
-    return FAILED if campaign.failed or campaign.damaged else DONE
+    return FAILED if campaign.failed or campaign.damaged or report.against else DONE
 
 
 def new_study(asked: New) -> int:
@@ -199,20 +206,41 @@ def _value(text: str) -> Any:  # noqa: ANN401  a number, a bool, a text or none
     return found if isinstance(found, bool | int | float | str) else text
 
 
+def _kept(path: Path | None, study: str) -> Kept | None:
+    """Return the kept run of a study that is asked for: read before a run writes, perhaps to the same folder."""
+    return None if path is None else kept_runs(path, [study])[study]
+
+
 def _show(campaign: Campaign, report: Report) -> None:
     """Print the findings, and the claims, checked."""
     for finding in report.findings:
         print_line(finding)
-    claims = report.claims
-    if not claims:
-        return
+    study = campaign.plan.study.name
     table = Table(box=box.SIMPLE, pad_edge=False)
     for heading in ("claim", "source", "expected", "found", "verdict"):
         table.add_column(heading, overflow="fold")
-    for claim in claims:
+    for claim in report.claims:
         texts = (claim.text, claim.place, claim.expected(), claim.found())
         table.add_row(*texts, Text(claim.outcome, style=_STYLES.get(claim.verdict, "yellow")))
-    print_table(f"claims of {campaign.plan.study.name}, scale {campaign.plan.scale}", table)
+    if report.claims:
+        print_table(f"claims of {study}, scale {campaign.plan.scale}", table)
+    if report.against is not None:
+        show_differences({study: report.against})
+
+
+def show_differences(found: Mapping[str, Differences]) -> None:
+    """Print what differs from kept runs, by study, in one table; and how much of each."""
+    changes = [(study, change) for study, each in found.items() for change in each.changes]
+    if changes:
+        table = Table(box=box.SIMPLE, pad_edge=False)
+        for heading in ("study", "what", "which", "then", "now"):
+            table.add_column(heading, overflow="fold")
+        for study, change in changes[:_MOST_CHANGES]:
+            table.add_row(study, *(Text(text) for text in (change.kind, change.name, change.then, change.now)))
+        table.caption = f"the first {_MOST_CHANGES} of {len(changes):,}" if len(changes) > _MOST_CHANGES else None
+        print_table("what differs from the kept run", table)
+    for study, each in found.items():
+        print_line(f"{study}: {'; '.join(each.counts())}")
 
 
 def _report_failures(campaign: Campaign, *, retried: bool) -> None:
@@ -265,6 +293,7 @@ def _answer(campaign: Campaign, report: Report | None) -> dict[str, object]:
         ],
         "findings": list(report.findings) if report is not None else [],
         "answer": dict(report.answer) if report is not None else {},
+        **({"against": report.against.answer()} if report is not None and report.against is not None else {}),
         "out": str(campaign.store.folder),
         "files": list(report.files) if report is not None else [],
     }

@@ -7,6 +7,7 @@ request of what was given.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 IN: Final = "What goes in"
@@ -117,5 +118,14 @@ StudyEngine = Annotated[
     ),
 ]  # fmt: skip
 Tau = Annotated[float, Option(RUN, "SECONDS", help="The bound of the bounded slowdown.")]
+Against = Annotated[
+    Path | None,
+    Option(
+        OUT,
+        "FOLDER",
+        help="Show which claims and cells differ from a kept run, and end with status 1 if any do: its folder, or one "
+        "that has STUDY/ or a table of claims STUDY.csv.",
+    ),
+]
 Force = Annotated[bool, Option(OUT, help="Overwrite files in the folder that schedlab has not written there.")]
 Json = Annotated[bool, Option(OUT, help="Print one JSON object to stdout instead of tables.")]

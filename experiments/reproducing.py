@@ -9,6 +9,8 @@ from typing import Any, Final
 from rich import box
 from rich.table import Table
 
+from experiments.campaigning import show_differences
+from experiments.campaigns.against import Differences, kept_runs
 from experiments.campaigns.claims import Claim, verdicts_on
 from experiments.campaigns.finding import find_class, find_study
 from experiments.campaigns.pages import page
@@ -65,6 +67,11 @@ class Reproduced:
         """The claims, checked."""
         return () if self.report is None else self.report.claims
 
+    @property
+    def against(self) -> Differences | None:
+        """What differs from a kept run; None if it was compared with none."""
+        return None if self.report is None else self.report.against
+
     def failing(self) -> list[Claim]:
         """Return the paper's claims that fail."""
         return [claim for claim in self.claims if claim.verdict == "fails" and not claim.ours]
@@ -94,6 +101,9 @@ def reproduce(asked: Reproduce) -> int:
         find_study(name, chosen[name]).design(scale)  # what is out of range is refused before hours are spent
     for path in (*asked.workload, *asked.borg):
         read_whole(Path(path))
+    kept = {} if asked.against is None else kept_runs(asked.against, [find_class(name).name for name in PAPERS])
+    if asked.against is not None and len(kept) < len(PAPERS):
+        print_note(f"{asked.against} has a kept run of {', '.join(kept)}; the others are not compared")
     found = []
     for name in PAPERS:
         print_note(f"{name}: {paper_of(find_class(name))}")
@@ -114,7 +124,7 @@ def reproduce(asked: Reproduce) -> int:
         for failure in list(campaign.failed.values())[:1]:
             print_error(f"{len(campaign.failed):,} cells of {name} failed, such as: {failure['error']}")
         study = campaign.plan.study
-        report = write_report(campaign) if campaign.done else None
+        report = write_report(campaign, kept.get(study.name)) if campaign.done else None
         wall_s = sum(float(each["wall_s"]) for each in campaign.store.history())
         found.append(Reproduced(study, paper_of(type(study)), campaign, report, wall_s))
     _write_index(out, found, scale=scale, seed=asked.seed, command=command_line())
@@ -123,7 +133,7 @@ def reproduce(asked: Reproduce) -> int:
     else:
         _show(found, scale)
     print_note(f"wrote {out / INDEX}, and a report for each paper beside it")
-    return FAILED if any(each.campaign.failed for each in found) else DONE
+    return FAILED if any(each.campaign.failed or each.against for each in found) else DONE
 
 
 def settings_of(
@@ -204,6 +214,7 @@ def _show(found: Sequence[Reproduced], scale: str) -> None:
         for name, claim in failing:
             table.add_row(name, claim.text, claim.place, claim.expected(), claim.found())
         print_table("what fails", table)
+    show_differences({each.study.name: each.against for each in found if each.against is not None})
 
 
 def _answer(found: Sequence[Reproduced], out: Path, *, scale: str, seed: int) -> Mapping[str, object]:
@@ -223,6 +234,7 @@ def _answer(found: Sequence[Reproduced], out: Path, *, scale: str, seed: int) ->
                 "missing": [element.number for element, files in each.elements() if not files],
                 "wall_s": each.wall_s,
                 "report": str(out / each.study.name / PAGE),
+                **({} if each.against is None else {"against": each.against.answer()}),
             }
             for each in found
         ],

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from experiments.campaigns.against import CLAIMS, RESULTS, Differences, Kept, differences, kept_runs
 from experiments.campaigns.claims import OPEN, Claim, verdicts_on
 from experiments.campaigns.hours import in_hours
 from experiments.campaigns.pages import in_words, page
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAGE: Final = "report.html"
-RESULTS: Final = "results"
 _TEMPLATE: Final = "report.html.j2"
 _MOST_ROWS: Final = 200
 """A table of more rows is shown by its first ones, with a link to all."""
@@ -56,15 +56,18 @@ class Report:
         What the study concludes, in sentences.
     answer
         The same for programs, by name.
+    against
+        What differs from a kept run; None if it was compared with none.
     """
 
     claims: tuple[Claim, ...]
     files: tuple[str, ...]
     findings: tuple[str, ...] = ()
     answer: Mapping[str, Any] = field(default_factory=dict)
+    against: Differences | None = None
 
 
-def write_report(campaign: Campaign) -> Report:
+def write_report(campaign: Campaign, then: Kept | None = None) -> Report:
     """Write what came of a campaign to its folder.
 
     The folder gets ``results.parquet`` and ``results.csv`` (all rows; no CSV of more than 500,000),
@@ -75,6 +78,8 @@ def write_report(campaign: Campaign) -> Report:
     ----------
     campaign
         The campaign; at least one of its cells is done.
+    then
+        A kept run of the study; the report shows what differs from it. Read before the run, which may be to its folder.
 
     Raises
     ------
@@ -86,10 +91,10 @@ def write_report(campaign: Campaign) -> Report:
         raise RequestError(f"{folder}: no cell of study {study.name} is done", "run at least one before the report")
     results = campaign.results()
     with code_shown_to(campaign.gate):
-        return _written(campaign, folder, study, results)
+        return _written(campaign, folder, study, results, then)
 
 
-def _written(campaign: Campaign, folder: Path, study: Study, results: Results) -> Report:
+def _written(campaign: Campaign, folder: Path, study: Study, results: Results, then: Kept | None) -> Report:
     """Write what came of a campaign to its folder."""
     files: list[str] = []
     try:
@@ -107,16 +112,18 @@ def _written(campaign: Campaign, folder: Path, study: Study, results: Results) -
             save(figure, folder / files[-1])
             drawn[name] = (files[-1], (folder / files[-1]).read_bytes())
         if claims:
-            files += _write_table(folder, "claims", claims_table(claims))
+            files += _write_table(folder, CLAIMS, claims_table(claims))
+        now = None if then is None else kept_runs(folder, [study.name])[study.name]
+        against = None if now is None or then is None else differences(now, then, list(results.factors))
         texts = _texts(study, results)
         files += _write_texts(folder, texts)
-        text = _page(campaign, tables, drawn, claims, findings, files, texts)
+        text = _page(campaign, tables, drawn, claims, findings, files, texts, against)
         with replacing(folder / PAGE) as temporary:
             temporary.write_text(text, "utf-8", errors="backslashreplace")  # a command's words may be no text
     except OSError as error:
         what = error.filename2 or folder  # the name that a whole file was to get
         raise RequestError(f"cannot write the report to {what}: {reason(error)}") from error
-    return Report(claims, (*files, PAGE), findings, _answer(study, results))
+    return Report(claims, (*files, PAGE), findings, _answer(study, results), against)
 
 
 def _tables(study: Study, results: Results) -> dict[str, pd.DataFrame]:
@@ -239,6 +246,7 @@ def _page(
     findings: Sequence[str],
     files: Sequence[str],
     texts: Mapping[str, str],
+    against: Differences | None,
 ) -> str:
     """Return the page."""
     manifest = read_json(campaign.store.folder / MANIFEST)
@@ -252,6 +260,8 @@ def _page(
         cells=len(campaign.plan.cells),
         claims=claims,
         findings=findings,
+        against=against,
+        most_rows=_MOST_ROWS,
         texts=texts,
         results=[name for name in files if name.startswith(RESULTS)],
         to_decide=_TO_DECIDE,

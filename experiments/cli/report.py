@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from experiments.cli.derive import command
-from experiments.option import DESIGN, Json, Option
+from experiments.option import DESIGN, Against, Json, Option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,7 @@ class Report:
     folder: Annotated[Path, Option("", "FOLDER")]
     study: Annotated[str | None, Option(DESIGN, "STUDY", "the one that the folder names")] = None
     trust: Annotated[bool, Option(DESIGN)] = False
+    against: Against = None
     json: Json = False
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from experiments.cli.derive import command
-from experiments.option import IN, OUT, Force, Json, Option, Scale, Seed, StudyEngine, Workers
+from experiments.option import IN, OUT, Against, Force, Json, Option, Scale, Seed, StudyEngine, Workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,7 @@ class Reproduce:
     workers: Workers = None
     out: Annotated[Path, Option(OUT, "FOLDER")] = Path("results/reproduction")
     force: Force = False
+    against: Against = None
     json: Json = False
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from experiments.cli.derive import command
-from experiments.option import DESIGN, OUT, RUN, Force, Json, Option, Scale, Seed, StudyEngine, Workers
+from experiments.option import DESIGN, OUT, RUN, Against, Force, Json, Option, Scale, Seed, StudyEngine, Workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +52,7 @@ class Run:
     cell_timeout_s: Annotated[float | None, Option(RUN, "SECONDS")] = None
     out: Annotated[Path | None, Option(OUT, "FOLDER", "results/STUDY")] = None
     force: Force = False
+    against: Against = None
     json: Json = False
 
 

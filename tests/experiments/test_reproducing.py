@@ -1,6 +1,7 @@
 """The four papers with one command: what is run on which files, and the page."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,6 +107,26 @@ def test_a_paper_whose_cells_fail_is_reported_and_the_others_are_reported(
     assert reproduce(monkeypatch, "--scale", "smoke", "--out", "there") == 1
     assert "2 cells of one.py failed, such as: ValueError: no such kind" in capsys.readouterr().err
     assert "2 cells failed" in Path("there/index.html").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("two_papers")
+def test_papers_are_compared_with_those_that_are_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert reproduce(monkeypatch, "--out", "kept") == 0
+    assert reproduce(monkeypatch, "--out", "same", "--against", "kept") == 0
+    Path("two.py").write_text(Path("two.py").read_text().replace("more_than=0", "more_than=3"))
+    capsys.readouterr()
+    assert reproduce(monkeypatch, "--out", "other", "--against", "kept") == 1
+    out = capsys.readouterr().out
+    assert "one: 0 of 3 claims in both runs differ" in out
+    assert "two: 1 of 3 claims in both runs differ" in out
+    assert re.search(r"two +claim +b is more +holds: 1 \[1, 1\] +fails: 1 \[1, 1\]", out)
+    assert 'href="two/report.html#against"' in Path("other/index.html").read_text("utf-8")
+    assert reproduce(monkeypatch, "--out", "other", "--against", "kept/one", "--json") == 0
+    answer = capsys.readouterr()
+    assert "kept/one has a kept run of one; the others are not compared" in answer.err
+    assert ["against" in each for each in json.loads(answer.out)["papers"]] == [True, False]
 
 
 def test_files_go_to_the_studies_that_read_them() -> None:
