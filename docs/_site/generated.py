@@ -6,6 +6,8 @@ The text lives in no file: it is made when the site is built, of what the progra
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from claims import made
+
 from experiments.campaigns.finding import find_class
 from experiments.cli.help import HELP, Command, Group, named, said_of
 from experiments.cli.inputs import table
@@ -122,4 +124,5 @@ MADE: Mapping[str, Callable[[], str]] = {
     "options": options,
     "reproduction": reproduction,
     "inputs": inputs,
+    **made(),
 }

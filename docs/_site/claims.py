@@ -1,0 +1,120 @@
+"""Tables of claims: CSV files of the repository, and what the pages of results show of them.
+
+``python docs/_site/claims.py FOLDER...`` keeps the claims of runs, each as ``docs/results/claims/STUDY.csv``. Where a
+run was not kept, the file holds the sentences of the page instead: with columns ``table`` and ``case``, and ``found``
+as text. A page shows them at its mark, ``<!-- made: claims_STUDY -->``, or ``claims_STUDY_TABLE`` if there are several.
+"""
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+
+BAR = "\\|"
+KEPT = Path(__file__).resolve().parent.parent / "results" / "claims"
+COLUMNS = ("claim", "number", "source", "ours", "expected", "estimate", "low", "high", "verdict")
+"""What is kept of a run's claims.csv; the same claims as there, each known by the first four."""
+_CASE = re.compile(r"(?P<claim>.+?)(?: \((?P<case>[^()]+)\))?")
+
+Row = Mapping[str, str]
+
+
+def keep(folder: Path, kept: Path = KEPT) -> Path:
+    """Write the claims of a campaign's folder to a table of the repository, and return its path."""
+    study = json.loads((folder / "manifest.json").read_text("utf-8"))["name"]
+    with (folder / "claims.csv").open(encoding="utf-8", newline="") as source:
+        rows = list(csv.DictReader(source))
+    with (kept / f"{study}.csv").open("w", encoding="utf-8", newline="") as target:
+        writer = csv.DictWriter(target, COLUMNS, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return kept / f"{study}.csv"
+
+
+def made(kept: Path = KEPT) -> dict[str, Callable[[], str]]:
+    """Return what makes the tables of all kept claims, by the names of their marks."""
+    found = {}
+    for path in sorted(kept.glob("*.csv")):
+        for table in dict.fromkeys(row.get("table", "") for row in rows_of(path)):
+            found[f"claims_{path.stem}{table and f'_{table}'}"] = partial(shown, path, table)
+    return found
+
+
+def rows_of(path: Path) -> list[Row]:
+    """Return the rows of a kept table."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def shown(path: Path, table: str = "") -> str:
+    """Return the kept claims as tables: those of the source, or ours if there are no others.
+
+    Sentences on the same cases (kinds of scores, workloads, ends) share a table with a column for each.
+    """
+    rows = [row for row in rows_of(path) if row.get("table", "") == table]
+    rows = [row for row in rows if row.get("ours") != "True"] or rows
+    sentences: dict[tuple[str, str], dict[str, list[Row]]] = {}
+    for row in rows:
+        claim, case = (row["claim"], row["case"]) if "case" in row else _split(row["claim"])
+        sentences.setdefault((claim, row["expected"]), {}).setdefault(case, []).append(row)
+    tables: list[tuple[list[str], list[tuple[str, str]]]] = []  # of each its cases, and its sentences
+    for key, by_case in sentences.items():
+        for cases, keys in tables:
+            if by_case.keys() <= set(cases) or set(cases) <= by_case.keys():
+                cases += [case for case in by_case if case not in cases]
+                keys.append(key)
+                break
+        else:
+            tables.append((list(by_case), [key]))
+    lines = list[str]()
+    for cases, keys in tables:
+        known = ["sentence", "expected"] if any(expected for _, expected in keys) else ["sentence"]
+        lines += ["", _line([*known, *(case or "found" for case in cases)])]
+        lines.append(_line(["---"] * (len(known) + len(cases))))
+        for key in keys:
+            lines.append(_line([*key[: len(known)], *(_found(sentences[key].get(case, ())) for case in cases)]))
+    return "\n".join(lines)
+
+
+def _split(claim: str) -> tuple[str, str]:
+    """Return a sentence of a run, and the case at its end in parentheses."""
+    found = _CASE.fullmatch(claim)
+    return (found["claim"], found["case"] or "") if found else (claim, "")
+
+
+def _line(cells: Sequence[str]) -> str:
+    """Return a row of a table."""
+    return f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |"
+
+
+def _found(rows: Sequence[Row]) -> str:
+    """Return the verdict on a sentence with what was found; of a sentence on several, each verdict once in a row."""
+    texts = []
+    for verdict, group in groupby(rows, key=lambda row: row["verdict"]):
+        what = "; ".join(text for row in group if (text := row.get("found") or _effect(row)))
+        texts.append(", ".join(filter(None, (f"**{verdict}**" if verdict == "fails" else verdict, what))))
+    return "; ".join(texts)
+
+
+def _effect(row: Row) -> str:
+    """Return the estimate of a run with its interval, in the unit in which the bounds are."""
+    percent = row["expected"].endswith("%")
+    estimate, low, high = (
+        f"{float(row[name]) * (100 if percent else 1):.3g}" if row.get(name) else ""
+        for name in ("estimate", "low", "high")
+    )
+    return f"{estimate} [{low}, {high}]" if estimate and low != high else estimate
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit("usage: python docs/_site/claims.py FOLDER...: the folders of runs, with their reports")
+    for name in sys.argv[1:]:
+        try:
+            print(f"wrote {keep(Path(name))}")
+        except (OSError, KeyError, ValueError) as error:
+            sys.exit(f"{name} is no folder of a run with its report: {error}")

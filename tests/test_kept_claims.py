@@ -1,0 +1,117 @@
+"""The kept tables of claims: what a run leaves of them, and what the pages of results show and say of them."""
+
+import csv
+import importlib.util
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from experiments.campaigns.against import kept_runs
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+RESULTS = DOCS / "results"
+
+_spec = importlib.util.spec_from_file_location("site_claims", DOCS / "_site" / "claims.py")
+assert _spec is not None
+assert _spec.loader is not None
+claims = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(claims)
+
+RUN = """\
+claim,source,number,ours,measure,expected,estimate,low,high,confidence,replications,verdict,to_decide,note
+"b is more, by far (as printed)",fig. 7,P1,False,x,> 0,0.12345,0.1,0.2,0.95,20,holds,,
+"b is more, by far (learned)",fig. 7,P1,False,x,> 0,-1.0,-1.0,-1.0,0.95,20,fails,,
+c is less,,,False,x,"≤ 5 %",,,,,,undecided,more,
+d is more (as printed),fig. 7,P1,True,x,> 0,1,1,1,0.95,20,holds,,
+"""
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """The file that is kept of a run of the study ``waits``."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps({"name": "waits"}))
+    (tmp_path / "run" / "claims.csv").write_text(RUN, "utf-8")
+    found: Path = claims.keep(tmp_path / "run", tmp_path)
+    return found
+
+
+def test_all_claims_of_a_run_are_kept_with_all_digits(kept: Path) -> None:
+    assert kept.name == "waits.csv"
+    rows = claims.rows_of(kept)
+    assert rows[0] == {
+        "claim": "b is more, by far (as printed)",
+        "number": "P1",
+        "source": "fig. 7",
+        "ours": "False",
+        "expected": "> 0",
+        "estimate": "0.12345",
+        "low": "0.1",
+        "high": "0.2",
+        "verdict": "holds",
+    }
+    assert len(rows) == 4
+    assert [row["claim"] for row in kept_runs(kept.parent, ["waits"])["waits"].claims] == [row["claim"] for row in rows]
+
+
+def test_sentences_on_the_same_cases_share_a_table_and_those_of_ours_are_left_out(kept: Path) -> None:
+    (made,) = claims.made(kept.parent).values()
+    assert made().strip().split("\n") == [
+        "| sentence | expected | as printed | learned |",
+        "| --- | --- | --- | --- |",
+        "| b is more, by far | > 0 | holds, 0.123 [0.1, 0.2] | **fails**, -1 |",
+        "",
+        "| sentence | expected | found |",
+        "| --- | --- | --- |",
+        "| c is less | ≤ 5 % | undecided |",
+    ]
+
+
+def test_bounds_in_per_cent_have_estimates_in_per_cent(tmp_path: Path) -> None:
+    (tmp_path / "waits.csv").write_text(
+        "claim,expected,estimate,low,high,verdict\nx,≤ 5 %,0.031,0.02,0.04,holds\n", "utf-8"
+    )
+    assert claims.shown(tmp_path / "waits.csv").endswith("| x | ≤ 5 % | holds, 3.1 [2, 4] |")
+
+
+def test_a_sentence_on_several_has_each_verdict_once_in_a_row(tmp_path: Path) -> None:
+    rows = "one,x; y,all,,1,holds\none,x; y,all,,2,holds\none,x; y,all,,3,fails\ntwo,z,all,,4,holds\n"
+    (tmp_path / "waits.csv").write_text(f"table,claim,case,expected,found,verdict\n{rows}", "utf-8")
+    assert list(claims.made(tmp_path)) == ["claims_waits_one", "claims_waits_two"]
+    found = claims.made(tmp_path)["claims_waits_one"]()
+    assert found.split("\n")[1:] == ["| sentence | all |", "| --- | --- |", "| x; y | holds, 1; 2; **fails**, 3 |"]
+
+
+# -- the pages --------------------------------------------------------------------------------------
+
+
+def verdicts(study: str, table: str = "") -> Counter[str]:
+    """Return how often each verdict is in a kept table, of the sentences that are the source's."""
+    with (RESULTS / "claims" / f"{study}.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return Counter(row["verdict"] for row in rows if row.get("ours") != "True" and table in {"", row.get("table")})
+
+
+def test_every_kept_table_is_shown_once_on_the_page_of_its_study() -> None:
+    marks = Counter(
+        (page.stem, mark)
+        for page in DOCS.rglob("*.md")
+        for mark in re.findall(r"^<!-- made: (claims_\w+) -->$", page.read_text("utf-8"), re.MULTILINE)
+    )
+    assert marks == Counter((mark.split("_")[1], mark) for mark in claims.made())
+
+
+@pytest.mark.parametrize("study", ["regression", "selection"])
+def test_a_page_counts_the_verdicts_of_its_table(study: str) -> None:
+    said = r"Of (\d+) verdicts (\d+) hold, (\d+) fail and (\d+) are undecided"
+    (found,) = re.findall(said, (RESULTS / f"{study}.md").read_text("utf-8"))
+    counted = verdicts(study)
+    assert tuple(map(int, found)) == (counted.total(), counted["holds"], counted["fails"], counted["undecided"])
+
+
+def test_the_page_on_capacity_shows_all_that_fail() -> None:
+    (fails,) = re.findall(r"sentences \d+ hold, (\d+) fail", (RESULTS / "capacity.md").read_text("utf-8"))
+    assert verdicts("capacity") == {"fails": int(fails)}
