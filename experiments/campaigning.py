@@ -13,7 +13,7 @@ from rich.text import Text
 
 from experiments.campaigns.against import Differences, Kept, kept_runs
 from experiments.campaigns.claims import OPEN
-from experiments.campaigns.finding import find_study
+from experiments.campaigns.planning.finding import find_study
 from experiments.campaigns.report import PAGE, Report, write_report
 from experiments.campaigns.running import Campaign, Shard, opened, run
 from experiments.campaigns.study import Study

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from experiments.campaigns.finding import listed
+from experiments.campaigns.planning.finding import listed
 from experiments.policy import HEURISTICS, ROUTERS
 from simmodels.engine import ENGINES
 from simmodels.policies.bids import bids

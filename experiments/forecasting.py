@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from experiments.campaigns.backends import Processes
-from experiments.campaigns.workers import WorkerDiedError
+from experiments.campaigns.execution.backends import Processes
+from experiments.campaigns.execution.workers import WorkerDiedError
 from experiments.dates import instant_of
 from simmodels.errors import RequestError, StoppedError, must_be
 from simmodels.ground.numbers import Floats

@@ -12,9 +12,9 @@ from rich.table import Table
 from experiments.campaigning import show_differences
 from experiments.campaigns.against import Differences, kept_runs
 from experiments.campaigns.claims import Claim, verdicts_on
-from experiments.campaigns.finding import find_class, find_study
 from experiments.campaigns.pages import page
 from experiments.campaigns.paper import Element, Paper
+from experiments.campaigns.planning.finding import find_class, find_study
 from experiments.campaigns.report import PAGE, Report, write_report
 from experiments.campaigns.running import Campaign, run
 from experiments.campaigns.study import Study

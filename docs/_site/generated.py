@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from claims import made
 
-from experiments.campaigns.finding import find_class
+from experiments.campaigns.planning.finding import find_class
 from experiments.cli.help import HELP, Command, Group, named, said_of
 from experiments.cli.inputs import table
 from experiments.cli.main import COMMANDS, command_named

@@ -7,7 +7,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from simmodels.errors import require_known
+from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.numbers import MOST
 from simmodels.ground.streams import entropy, stream
 
 Value = str | int | float | bool | None
@@ -15,6 +16,38 @@ Row = Mapping[str, Any]
 Rows = Row | Iterable[Row] | pd.DataFrame
 
 REPLICATION: Final = "replication"
+
+
+def is_text(text: str) -> bool:
+    """Return whether UTF-8 can hold a text; bytes of a command line or a file's name that are no text stay outside."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def plain_value(name: str, value: object) -> Value:
+    """Return a value of a factor, a parameter or a row as a plain one of Python.
+
+    Raises
+    ------
+    RequestError
+        Neither a table nor JSON can hold it.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None:
+        return None
+    if not isinstance(value, bool | int | float | str):
+        raise RequestError(must_be(name, "None, a bool, a number or a text", value))
+    if isinstance(value, int) and abs(value) > MOST:
+        raise RequestError(must_be(name, "an integer from -2**53 to 2**53", value))
+    if isinstance(value, str):
+        value = str.__str__(value)  # of a member of an enumeration its value, where str() would give its name
+        if not is_text(value):
+            raise RequestError(must_be(name, "a text that UTF-8 can hold", value))
+    return next(kind for kind in (bool, int, float, str) if isinstance(value, kind))(value)  # not that of a subclass
 
 
 @dataclass(frozen=True, slots=True)

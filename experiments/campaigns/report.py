@@ -16,10 +16,11 @@ from experiments.campaigns.against import CLAIMS, RESULTS, Differences, Kept, di
 from experiments.campaigns.claims import OPEN, Claim, verdicts_on
 from experiments.campaigns.hours import in_hours
 from experiments.campaigns.pages import in_words, page
+from experiments.campaigns.records import read_manifest
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import RUNNING, Campaign
 from experiments.campaigns.statistics import ENOUGH
-from experiments.campaigns.store import MANIFEST, read_json
+from experiments.campaigns.store import MANIFEST
 from experiments.campaigns.study import Study, asked
 from experiments.inputs import code_shown_to, reason
 from experiments.outputs import made_part
@@ -249,7 +250,7 @@ def _page(
     against: Differences | None,
 ) -> str:
     """Return the page."""
-    manifest = read_json(campaign.store.folder / MANIFEST)
+    manifest = read_manifest(campaign.store.folder / MANIFEST)
     runs = [{**run, "state": _state(run)} for run in campaign.store.history()]
     failures = [campaign.failed[key] for key in campaign.plan.keys if key in campaign.failed]
     return page(

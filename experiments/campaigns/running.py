@@ -11,25 +11,27 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from html import escape
 from importlib import metadata
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from experiments.campaigns.backends import Backend, Dask, InProcess, Processes
-from experiments.campaigns.finding import find_class
-from experiments.campaigns.fingerprint import code_digest, imported
-from experiments.campaigns.loop import Loop
-from experiments.campaigns.plan import Plan
+from experiments.campaigns.execution.backends import Backend, Dask, InProcess, Processes
+from experiments.campaigns.execution.loop import Loop
+from experiments.campaigns.planning.finding import find_class
+from experiments.campaigns.planning.fingerprint import code_digest, imported
+from experiments.campaigns.planning.plan import Plan
 from experiments.campaigns.progress import Counting
+from experiments.campaigns.records import read_manifest
 from experiments.campaigns.results import Results
-from experiments.campaigns.store import CAMPAIGN, MANIFEST, WRITTEN, Shape, Store, is_campaign, read_json
+from experiments.campaigns.store import MANIFEST, WRITTEN, Store, is_campaign
 from experiments.campaigns.study import Study, texts_of
 from experiments.campaigns.trust import Gate, remember, remember_named
 from experiments.inputs import code_shown_to
 from experiments.outputs import require_own
-from simmodels.errors import FileFormatError, RequestError, StoppedError, brief, must_be
+from simmodels.errors import RequestError, StoppedError, brief, must_be
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer
 from simmodels.version import __version__
@@ -37,7 +39,6 @@ from simmodels.version import __version__
 RUNNING: Final = "running"
 """The state of a run that has recorded no end."""
 _PACKAGES: Final = ("numpy", "numba", "scipy", "pandas", "pyarrow", "simpy", "networkx", "matplotlib")
-_RENEWED: Final = "remove it, and the command of the run writes it again"
 _LONGEST_S: Final = 1e6
 """The system counts the milliseconds to wait in 31 bits."""
 _SHARD: Final = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
@@ -178,7 +179,7 @@ def run(
     Parameters
     ----------
     study, chosen
-        See `experiments.campaigns.finding.find_study`.
+        See `experiments.campaigns.planning.finding.find_study`.
     out
         The folder of the campaign; it is made if it is not there.
     scale, seed
@@ -306,38 +307,30 @@ def opened(folder: str | os.PathLike[str], *, study: str | None = None, trust: b
     folder
         The folder.
     study
-        The study, see `experiments.campaigns.finding.find_study`; None for the one that the folder names.
+        The study, see `experiments.campaigns.planning.finding.find_study`; None for the one that the folder names.
     trust
         Whether to run whatever code the folder names.
 
     Raises
     ------
     RequestError
-        The folder holds no campaign, or that of another study; its study cannot be found any more, or has no such
-        design any more; or it names code that this user has not run.
+        The folder holds no campaign, or one of another study; its study cannot be found any more,
+        or has no such design any more; or it names code that this user has not run.
     FileFormatError
         Its manifest is damaged.
     """
     path = Path(folder) / MANIFEST
     if not path.is_file():
         raise RequestError(f"{folder} holds no campaign: it has no {MANIFEST}", "give the folder of a run")
-    about = _manifest(path)
-    for name, kind in CAMPAIGN.items():
-        if not isinstance(about.get(name), kind):
-            has = f"a {name!r} that is {brief(about[name])}" if name in about else f"no {name!r}"
-            raise RequestError(f"{path} has {has}", "give the folder of a run")
-    for name, values in about["factors"].items():
-        if not isinstance(values, list):
-            what = f"{path} has a factor {name!r} with the values {brief(values)}"
-            raise RequestError(what, "give the folder of a run")
+    about = read_manifest(path)
     gate = Gate(path, trusting=trust or study is not None)
     with code_shown_to(gate):
         if study is not None:  # what it runs, the caller has named
             found = find_class(study)
             name = found.name
             _show_imports(found, gate)
-            if name != about.get("name"):
-                what = f"{folder} holds a campaign of study {brief(about.get('name'))}, and {study} is study {name}"
+            if name != about["name"]:
+                what = f"{folder} holds a campaign of study {brief(about['name'])}, and {study} is study {name}"
                 raise RequestError(what, "give the study of the campaign")
         gate.trusting = trust
         plan, changed = _planned(about["study"] if study is None else study, about)
@@ -353,18 +346,14 @@ def _show_imports(study: type[Study], seen: Callable[[Path, bytes], None]) -> No
 
 def _planned(study: str, about: Mapping[str, Any]) -> tuple[Plan, bool]:
     """Return the plan of the cells that a manifest is of, and whether the study's present design is another."""
-    recorded = about.get("inputs")
-    inputs = {name: str(of) for name, of in recorded.items()} if isinstance(recorded, dict) else None
-    plan = Plan.of(study, about["scale"], about["seed"], about["chosen"], code=about["code"], inputs=inputs)
-    parameters, factors = about["parameters"], about["factors"]
-    replications = about.get("replications", plan.replications)
+    of_cells = partial(Plan.of, study, about["scale"], about["seed"], code=about["code"], inputs=about["inputs"])
+    plan = of_cells(about["chosen"])
     now = plan.shipment.parameters, {name: [*values] for name, values in plan.factors.items()}, plan.replications
-    if now == (parameters, factors, replications):
-        return plan, inputs not in (None, plan.inputs)
+    if now == (about["parameters"], about["factors"], about["replications"]):
+        return plan, about["inputs"] != plan.inputs
     known = {*plan.study.parameters, *plan.study.factors}
-    design = {name: value for name, value in {**parameters, **factors}.items() if name in known}
-    chosen = {**about["chosen"], **design, "replications": replications}
-    return Plan.of(study, about["scale"], about["seed"], chosen, code=about["code"], inputs=inputs), True
+    design = {name: value for name, value in {**about["parameters"], **about["factors"]}.items() if name in known}
+    return of_cells({**about["chosen"], **design, "replications": about["replications"]}), True
 
 
 def _now(
@@ -400,25 +389,11 @@ def cores() -> int:
 # -- what is kept of a run --------------------------------------------------------------------------
 
 
-def _manifest(path: Path, shape: Shape | None = None) -> dict[str, Any]:
-    """Return what a manifest says, which must be of a shape; see `read_json`.
-
-    Raises
-    ------
-    FileFormatError
-        It is damaged.
-    """
-    try:
-        return read_json(path, shape)
-    except FileFormatError as error:
-        raise FileFormatError(error.path, error.line, f"{error.what}; {_RENEWED}") from error
-
-
 def _claim(store: Store, plan: Plan, *, force: bool) -> None:
     """Write which campaign the folder holds; refuse a folder that holds another study's."""
     path = store.folder / MANIFEST
     if path.is_file() and (not force or is_campaign(store.folder)):
-        name = _manifest(path, {"name": str})["name"]
+        name = read_manifest(path, {"name": str})["name"]
         if name != plan.study.name:
             raise RequestError(f"{store.folder} holds a campaign of study {name}", "choose another folder")
     about = {

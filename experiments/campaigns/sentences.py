@@ -9,7 +9,6 @@ from itertools import pairwise, product
 from typing import Any, Final, Literal, TypeAlias
 
 from experiments.campaigns.cell import Value
-from experiments.campaigns.claims import Levels
 
 Point: TypeAlias = Mapping[str, Value]
 """Values of factors that are moved away from the centre; none is the centre."""
@@ -60,7 +59,7 @@ class Compared:
     values: str | Sequence[str]
     of: str | Sequence[str] = ()
     against: str | Sequence[str] = ()
-    along: Levels = field(default_factory=dict)
+    along: Mapping[str, Sequence[Value]] = field(default_factory=dict)
     _: KW_ONLY
     at: Sequence[Point] = ()
     how: How = "less"

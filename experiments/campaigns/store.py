@@ -4,7 +4,7 @@ The folder has
 
     manifest.json           which campaign it holds
     runs/NAME.json          one for each run: command, machine, versions, durations
-    cells/SHA256.parquet    what cells returned, a batch a file (see `experiments.campaigns.batches`)
+    cells/SHA256.parquet    what cells returned, a batch a file (see `experiments.campaigns.execution.batches`)
     failures/CELL.json      the cells that failed, with tracebacks
 
 A file is written under a temporary name, forced to disk, and renamed: it is there whole or not at all. Two runners
@@ -15,29 +15,34 @@ holds that of its content. It is left out, and listed in `Store.damaged`; a run 
 """
 
 import hashlib
-import json
 import os
-import re
-import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
-from experiments.campaigns.backends import KEPT
-from experiments.campaigns.batches import CELL, OURS, ROW, Failure, parquet, table_of
 from experiments.campaigns.cell import REPLICATION, Cell
-from experiments.campaigns.fingerprint import digest
+from experiments.campaigns.records import (
+    CAMPAIGN,
+    CHANGED,
+    FAILURE,
+    KEPT,
+    RUN,
+    Shape,
+    is_record,
+    read_bytes,
+    read_record,
+    write_record,
+)
+from experiments.campaigns.rows import CELL, OURS, group_by_kind, parquet, table_of_cells, together
 from experiments.inputs import reason
-from experiments.outputs import made_folder, made_part, plain
-from simmodels.errors import FileFormatError, RequestError, StoppedError, brief
+from experiments.outputs import made_folder, made_part
+from simmodels.errors import FileFormatError, StoppedError
 from simmodels.ground.files import remove_leftovers, replacing
-from simmodels.ground.numbers import MOST
 
 MANIFEST: Final = "manifest.json"
 WRITTEN: Final = (
@@ -54,41 +59,31 @@ _MOST_FILES: Final = 5_000
 """At most this many files at a time, though they be small: each takes some memory of its own."""
 _MANY_ROWS: Final = 10_000
 _ATTEMPTS: Final = 20
-_KINDS: Final = {"bool": "a bool", "int64": "a whole number", "double": "a float", "string": "a text"}
-_NUMBERS: Final = {"int64", "double"}
-_NAMED_BY_CONTENT: Final = re.compile(r"[0-9a-f]{64}")
-"""Files of cells of versions before have names of 32 digits, made of the names of their cells."""
-_DIGEST: Final = "digest"
-"""Under this name a JSON file holds the digest of all else in it."""
 _DAMAGED: Final = ".damaged"
 """What is added to the name of a file that is set aside."""
-_CHANGED: Final = "its bytes are not those that were written"
-Shape = Mapping[str, Any]
-"""What a JSON object must hold: by name a type, a union of types, or again a shape."""
-CAMPAIGN: Final[Shape] = {
-    "name": str,
-    "study": str,
-    "scale": str,
-    "seed": int,
-    "chosen": dict,
-    "code": str,
-    "parameters": dict,
-    "factors": dict,
-    "schedlab": str,
-}
-"""What a manifest must say for its campaign to be opened."""
-_FAILURE: Final[Shape] = {"cell": dict, "error": str, "worker": str, "traceback": str}
-_RUN: Final[Shape] = {
-    "state": str,
-    "command": list,
-    "begun": str,
-    "wall_s": int | float,
-    "cells_s": int | float,
-    "cells": {"run": int, "failed": int},
-    "machine": {"name": str, "system": str, "cores": int | None},
-    "versions": dict,
-}
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A cell that failed.
+
+    Parameters
+    ----------
+    key
+        The cell's name.
+    error
+        What went wrong, in a line.
+    traceback
+        Where, from the study on; empty if the worker died.
+    worker
+        The machine and process that ran it.
+    """
+
+    key: str
+    error: str
+    traceback: str = ""
+    worker: str = ""
 
 
 class Store:
@@ -129,11 +124,11 @@ class Store:
 
     def failed(self) -> dict[str, dict[str, Any]]:
         """Return what is recorded of the cells that failed, by their names; see `damaged` for what is left out."""
-        return {path.stem: about for path, about in self._records(self.failures, _FAILURE)}
+        return {path.stem: about for path, about in self._records(self.failures, FAILURE)}
 
     def history(self) -> list[dict[str, Any]]:
         """Return what is recorded of the runs, the first one first; see `damaged` for what is left out."""
-        return [about for _, about in self._records(self.runs, _RUN)]
+        return [about for _, about in self._records(self.runs, RUN)]
 
     def set_aside(self) -> dict[Path, str]:
         """Rename the files that are damaged, so that nothing reads them; return them, and what is wrong with each.
@@ -185,20 +180,8 @@ class Store:
         self.write(f"failures/{failure.key}.json", about)
 
     def write(self, name: str, content: Mapping[str, Any]) -> None:
-        """Write a JSON object to a file of the folder, with the digest of its content.
-
-        Raises
-        ------
-        StoppedError
-            It cannot be written.
-        """
-        path, about = self.folder / name, plain(content)
-        about[_DIGEST] = _digest_of(about)
-        try:
-            with replacing(path, durable=True) as temporary:
-                temporary.write_text(json.dumps(about, indent=2, allow_nan=False) + "\n", "utf-8")
-        except OSError as error:
-            raise StoppedError(f"cannot write {path}: {reason(error)}", KEPT) from error
+        """Write a record to a file of the folder, see `write_record`."""
+        write_record(self.folder / name, content)
 
     # -- the table ----------------------------------------------------------------------------------
 
@@ -225,18 +208,13 @@ class Store:
         wanted, known = set(keys), set(self.damaged)
 
         def rows(path: Path) -> pa.Table | None:
-            return None if wanted.isdisjoint(self._keys_of(path)) else _of(_read(path), wanted)
+            return None if wanted.isdisjoint(self._keys_of(path)) else _read(path)
 
         found = self._of_each(rows)
         for path in self.damaged.keys() - known:
             raise FileFormatError(str(path), None, self.damaged[path])
-        parts = [part for _, part in sorted(found.items()) if part is not None]
-        try:
-            table = _together(parts)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            what = _conflict(parts, dict(zip(keys, cells, strict=True)))
-            raise RequestError(what, "give a column values of one kind") from None
-        return _in_order(table, cells, keys)
+        parts = [part for _, part in sorted(found.items())]
+        return table_of_cells(parts, cells, keys)
 
     def compact(self, more_than: int = LOOSE) -> int:
         """Put small files together if there are many; return how many were.
@@ -257,13 +235,14 @@ class Store:
             return 0
         gone = 0
         for group in _groups(small):
-            parts: dict[Path, pa.Table] = {}
-            for path in group:
-                part = self._unless_damaged(path, _read)
-                if part is not None:
-                    parts[path] = part
-            for paths in _by_schema(parts):
-                table = _together([parts[path] for path in paths])
+            read = {path: self._unless_damaged(path, _read) for path in group}
+            parts = {path: part for path, part in read.items() if part is not None}
+            for paths in group_by_kind(
+                (path, dict(zip(part.schema.names, part.schema.types, strict=True))) for path, part in parts.items()
+            ):
+                if len(paths) < 2:
+                    continue
+                table = together([parts[path] for path in paths])
                 new = self._put(table[CELL].unique().to_pylist(), parquet(table))
                 for path in paths:
                     if path.name != new:
@@ -308,10 +287,9 @@ class Store:
             return None
 
     def _records(self, folder: Path, shape: Shape) -> Iterator[tuple[Path, dict[str, Any]]]:
-        """Hand out the JSON files of a folder, by name, with what is in them; all have digests if the manifest does."""
-        sealed = _is_json(self.folder / MANIFEST, sealed=True)
+        """Hand out the JSON files of a folder, by name, with what is in them."""
         for path in sorted(folder.glob("[!.]*.json")):
-            about = self._unless_damaged(path, lambda path: read_json(path, shape, sealed=sealed))
+            about = self._unless_damaged(path, lambda path: read_record(path, shape))
             if about is not None:
                 yield path, about
 
@@ -336,109 +314,22 @@ class Store:
 def is_campaign(folder: Path) -> bool:
     """Return whether a campaign was run into a folder, as its manifest or what is kept of its runs says."""
     runs = (folder / "runs").glob("[!.]*.json")
-    return _is_json(folder / MANIFEST, CAMPAIGN) or any(_is_json(path, _RUN) for path in runs)
-
-
-def _is_json(path: Path, shape: Shape | None = None, *, sealed: bool = False) -> bool:
-    """Return whether `read_json` reads a file."""
-    try:
-        read_json(path, shape, sealed=sealed)
-    except (OSError, FileFormatError, StoppedError):
-        return False
-    return True
-
-
-def read_json(path: Path, shape: Shape | None = None, *, sealed: bool = False) -> dict[str, Any]:
-    """Return the JSON object of a file, without its digest; a file of versions before has none.
-
-    Parameters
-    ----------
-    path
-        The file.
-    shape
-        What it must hold; None for anything.
-    sealed
-        Whether it must have a digest.
-
-    Raises
-    ------
-    FileNotFoundError
-        There is no such file.
-    FileFormatError
-        It holds no JSON object, another than was written, or not what it must hold.
-    StoppedError
-        It cannot be read.
-    """
-    try:
-        found = json.loads(_content(path))
-    except (ValueError, RecursionError) as error:  # no JSON, no text; lists within lists within lists
-        raise FileFormatError(str(path), None, f"it is no JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise FileFormatError(str(path), None, "it holds no JSON object")
-    if sealed and _DIGEST not in found:
-        raise FileFormatError(str(path), None, f"{_CHANGED}: it has no digest")
-    if _DIGEST in found and found.pop(_DIGEST) != _digest_of(found):
-        raise FileFormatError(str(path), None, f"{_CHANGED}: it has another digest")
-    for what in _misfits(found, shape or {}):
-        raise FileFormatError(str(path), None, f"it has {what}")
-    return found
-
-
-def _digest_of(about: Mapping[str, Any]) -> str:
-    """Return the digest of a JSON object."""
-    return digest([json.dumps(about, sort_keys=True).encode()])
-
-
-def _misfits(found: Mapping[str, Any], shape: Shape) -> Iterator[str]:
-    """Return what a JSON object has that is not of its shape."""
-    for name, kind in shape.items():
-        value = found.get(name)
-        if name not in found:
-            yield f"no {name!r}"
-        elif isinstance(kind, Mapping):
-            if isinstance(value, dict):
-                yield from _misfits(value, kind)
-            else:
-                yield f"a {name!r} that is {brief(value)}"
-        elif not isinstance(value, kind) or (isinstance(value, int) and abs(value) > MOST):
-            yield f"a {name!r} that is {brief(value)}"
-
-
-def _content(path: Path) -> bytes:
-    """Return the bytes of a file.
-
-    Raises
-    ------
-    FileNotFoundError
-        There is none.
-    FileFormatError
-        It is a folder, or what else is no file.
-    StoppedError
-        It cannot be read, which is no fault of what is in it.
-    """
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise FileFormatError(str(path), None, "it is no file")
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise StoppedError(f"cannot read {path}: {reason(error)}") from error
+    return is_record(folder / MANIFEST, CAMPAIGN) or any(is_record(path, RUN) for path in runs)
 
 
 def _file(path: Path) -> pq.ParquetFile:
     """Return a file of cells, opened; its bytes are those that were written."""
-    content = _content(path)
-    if _NAMED_BY_CONTENT.fullmatch(path.stem) and hashlib.sha256(content).hexdigest() != path.stem:
-        raise FileFormatError(str(path), None, f"{_CHANGED}: their SHA-256 is not its name")
+    content = read_bytes(path)
+    if hashlib.sha256(content).hexdigest() != path.stem:
+        raise FileFormatError(str(path), None, f"{CHANGED}: their SHA-256 is not its name")
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(path, error) from error
     types = {column.name: column.type for column in file.schema_arrow}
-    for ours in table_of([]).schema:
-        if types.get(ours.name) != ours.type:
-            has = f"a column {ours.name} of {types[ours.name]}" if ours.name in types else f"no column {ours.name}"
+    for name, kind in OURS.items():
+        if types.get(name) != kind:
+            has = f"a column {name} of {types[name]}" if name in types else f"no column {name}"
             raise FileFormatError(str(path), None, f"it has {has}; only files of cells may be in this folder")
     return file
 
@@ -480,73 +371,3 @@ def _groups(sizes: Mapping[Path, int]) -> Iterator[list[Path]]:
         total += size
     if len(group) > 1:
         yield group
-
-
-def _by_schema(parts: Mapping[Path, pa.Table]) -> list[list[Path]]:
-    """Return files in groups of two and more, within which each column is of one type."""
-    found: list[tuple[dict[str, pa.DataType], list[Path]]] = []
-    for path, part in parts.items():
-        types = {column.name: column.type for column in part.schema}
-        for known, group in found:
-            if all(known.get(name, kind) == kind for name, kind in types.items()):
-                known.update(types)
-                group.append(path)
-                break
-        else:
-            found.append((types, [path]))
-    return [group for _, group in found if len(group) > 1]
-
-
-def _of(part: pa.Table, wanted: set[str]) -> pa.Table:
-    """Return the rows of some cells, without columns that only others have."""
-    chosen = [key in wanted for key in part[CELL].to_pylist()]
-    if not all(chosen):
-        part = part.filter(pa.array(chosen))
-    return part.select([name for name in part.column_names if name in OURS or part[name].null_count < len(part)])
-
-
-def _together(parts: Sequence[pa.Table]) -> pa.Table:
-    """Return the rows of several tables, each cell once."""
-    parts = [table_of([]), *parts]
-    table = pa.concat_tables(parts, promote_options="permissive")
-    origin = np.repeat(np.arange(len(parts)), list(map(len, parts)))
-    cell = table[CELL].combine_chunks().dictionary_encode().indices.to_numpy()
-    first = np.full(int(cell.max(initial=-1)) + 1, len(parts))
-    np.minimum.at(first, cell, origin)
-    return table.take(np.flatnonzero(origin == first[cell]))
-
-
-def _conflict(parts: Sequence[pa.Table], cells: Mapping[str, Cell]) -> str:
-    """Return which column has values of two kinds, and where."""
-    kinds: dict[str, dict[str, Cell]] = {}
-    for part in parts:
-        for column in part.schema:
-            if column.name not in OURS:
-                key = part.filter(part[column.name].is_valid())[CELL][0].as_py()
-                kinds.setdefault(column.name, {}).setdefault(str(column.type), cells[key])
-    for name, found in sorted(kinds.items()):
-        if len(found) > 1 and set(found) != _NUMBERS:
-            where = [f"{_KINDS.get(kind, kind)} in the cell ({cell})" for kind, cell in found.items()]
-            return f"column {name!r} is {' and '.join(where)}"
-    return "the cells' columns do not go together"
-
-
-def _in_order(rows: pa.Table, cells: Sequence[Cell], keys: Sequence[str]) -> pd.DataFrame:
-    """Return the rows of these cells, in their order, with their factors before what was measured."""
-    place = pd.Index(keys).get_indexer(rows[CELL].to_pandas())
-    number = rows[ROW].fill_null(-1).to_numpy()
-    order = np.lexsort((number, place))
-    order = order[(place[order] >= 0) & (number[order] >= 0)]
-    rows, place = rows.take(order), place[order]
-    names = list(dict.fromkeys(name for cell in cells for name in cell.factors))
-    columns = {name: _factor([cell.factors.get(name) for cell in cells], place) for name in names}
-    columns[REPLICATION] = _factor([cell.replication for cell in cells], place)
-    for name in sorted(set(rows.column_names) - set(OURS)):
-        columns[name] = rows[name]
-    table: pd.DataFrame = pa.table(columns).to_pandas()
-    return table
-
-
-def _factor(values: Sequence[Any], place: NDArray[np.intp]) -> pa.Array:
-    """Return the values of a factor, a value a row."""
-    return pa.array(values).take(pa.array(place))

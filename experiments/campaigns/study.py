@@ -10,17 +10,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pandas as pd
 
-from experiments.campaigns.cell import REPLICATION, Cell, Rows, Value
+from experiments.campaigns.cell import REPLICATION, Cell, Rows, Value, plain_value
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.paper import Element, Paper
 from experiments.campaigns.results import Results
 from experiments.inputs import describe_error
 from simmodels.errors import RequestError, SimModelsError, must_be, require_known
 from simmodels.ground.cards import card
-from simmodels.ground.numbers import MOST, as_flag, as_integer, as_number
+from simmodels.ground.numbers import as_flag, as_integer, as_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -347,33 +346,15 @@ def require_integer(name: str, value: object, least: int) -> None:
         raise RequestError(must_be(name, f"an integer >= {least}", value))
 
 
-def _value(name: str, value: object) -> Value:
-    """Return the value of a parameter or a factor; refuse what neither a table nor JSON can hold."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return as_number(name, value, also="None")
-    if isinstance(value, int) and abs(value) > MOST:
-        raise RequestError(must_be(name, "an integer from -2**53 to 2**53", value))
-    if isinstance(value, str) and not is_text(value):
-        raise RequestError(must_be(name, "a text that UTF-8 can hold", value))
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    raise RequestError(must_be(name, "None, a bool, a number or a text", value))
-
-
 def _shown(value: Value) -> str:
     """Return a value as a notebook shows it."""
     return "none" if value is None else str(value)
 
 
-def is_text(text: str) -> bool:
-    """Return whether UTF-8 can hold a text; bytes of a command line or a file's name that are no text stay outside."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _value(name: str, value: object) -> Value:
+    """Return the value of a parameter or a factor; refuse what neither a table nor JSON can hold."""
+    value = plain_value(name, value)
+    return as_number(name, value, also="None") if isinstance(value, float) else value
 
 
 def factor_values(name: str, values: object) -> tuple[Value, ...]:

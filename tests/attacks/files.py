@@ -24,7 +24,7 @@ import numpy as np
 
 import simmodels as sm
 import workloads as wl
-from experiments.campaigns.finding import find_study
+from experiments.campaigns.planning.finding import find_study
 from experiments.inputs import WorkloadFile
 from simmodels.errors import SimModelsError
 from simmodels.ground.toml_json import json_text, toml_text

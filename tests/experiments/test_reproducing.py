@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments import reproducing
-from experiments.campaigns.finding import find_class
+from experiments.campaigns.planning.finding import find_class
 from experiments.cli.main import main
 from experiments.reproducing import PAPERS, settings_of
 

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from experiments.campaigns.batches import groups, parquet, plain_rows, table_of
 from experiments.campaigns.cell import Cell
+from experiments.campaigns.rows import groups, parquet, plain_rows, table_of
 from experiments.campaigns.store import Store
 
 CELLS: Final = [Cell({"kind": kind}, replication) for replication in range(20) for kind in "ab"]

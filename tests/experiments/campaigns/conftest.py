@@ -1,13 +1,13 @@
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from experiments.campaigns.plan import Plan
+from experiments.campaigns.planning.plan import Plan
 from experiments.campaigns.report import write_report
 from experiments.campaigns.running import Campaign, opened, run
 from experiments.campaigns.store import Store
@@ -107,7 +107,7 @@ WORKING = """
             Connection._send = dying
 
         def greedy(self, cell):
-            import experiments.campaigns.batches as batches
+            import experiments.campaigns.execution.batches as batches
 
             parquet = batches.parquet
 
@@ -118,7 +118,7 @@ WORKING = """
             batches.parquet = refused
 
         def unsent(self, cell):
-            from experiments.campaigns.batches import Outcome
+            from experiments.campaigns.execution.batches import Outcome
 
             def refused(outcome, protocol):
                 del Outcome.__reduce_ex__
@@ -139,15 +139,8 @@ WORKING = """
 
 
 @pytest.fixture(autouse=True)
-def as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Forget the orders and the modules of a test's own files after it."""
-    monkeypatch.setattr("simmodels.policies.registry.ORDERS.users", {})
-    path, modules = list(sys.path), set(sys.modules)
-    yield
-    sys.path[:] = path
-    for name in set(sys.modules) - modules:
-        if name.startswith("_study_"):
-            del sys.modules[name]
+def forgotten(as_it_was: None) -> None:
+    """Forget, after each test, what its own files left."""
 
 
 @pytest.fixture

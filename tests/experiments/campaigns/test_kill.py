@@ -175,7 +175,7 @@ Each child is a copy (fork) of this process, which has imported all but run noth
 '''
 import os, signal, sys, traceback
 from pathlib import Path
-import experiments.campaigns.loop as loop
+import experiments.campaigns.execution.loop as loop
 import simmodels.ground.files as files
 from experiments.campaigns.report import write_report
 from experiments.campaigns.running import opened, run

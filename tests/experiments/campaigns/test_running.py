@@ -212,7 +212,7 @@ def test_a_disk_that_is_full_in_the_midst_of_a_campaign_is_reported_and_the_camp
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return write_bytes(self, content)
 
-    monkeypatch.setattr("experiments.campaigns.loop._BATCH_S", 0.0)  # each cell is a batch
+    monkeypatch.setattr("experiments.campaigns.execution.loop._BATCH_S", 0.0)  # each cell is a batch
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_bytes", filling)
         with pytest.raises(StoppedError, match="no space left on device; what was finished is kept, and the same"):

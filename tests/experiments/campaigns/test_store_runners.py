@@ -70,7 +70,7 @@ def helpers(store: Store) -> Iterator[Start]:
     def start(work: str, count: int) -> list[subprocess.Popen[str]]:
         source = f"""
 import random, sys, threading
-from experiments.campaigns.batches import parquet, table_of
+from experiments.campaigns.rows import parquet, table_of
 from experiments.campaigns.store import Store
 store, drawn = Store(sys.argv[1]), random.Random(int(sys.argv[2]))
 ended = threading.Event()

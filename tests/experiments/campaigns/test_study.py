@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.campaigns import Cell, Scale, Study
-from experiments.campaigns.study import asked, factor_values, is_text, require_integer
+from experiments.campaigns.cell import is_text
+from experiments.campaigns.study import asked, factor_values, require_integer
 from simmodels.errors import RequestError, SimModelsError, UnknownNameError
 from tests.refused import refused
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from experiments.campaigns.finding import find_class
+from experiments.campaigns.planning.finding import find_class
 from experiments.cli.derive import command, derived, made
 from experiments.option import SHARED, Group, Option
 from simmodels.errors import RequestError

@@ -15,7 +15,7 @@ import pytest
 import simmodels as sm
 import workloads as wl
 from experiments import choices
-from experiments.campaigns.finding import listed
+from experiments.campaigns.planning.finding import listed
 from experiments.policy import FIVE, HEURISTICS, QUEUES, ROUTERS
 from simmodels.engine import Engine
 from simmodels.ground.cards import number
@@ -133,7 +133,7 @@ sys.exit(main())
             "simmodels.learning.trials:run_blocks", "learn --trials 99999999 --out fit.toml", marks=pytest.mark.full
         ),
         pytest.param("simmodels.replay.run:replay", "advise --workers 0", marks=pytest.mark.full),
-        pytest.param("experiments.campaigns.loop:wait", "advise", marks=pytest.mark.full),
+        pytest.param("experiments.campaigns.execution.loop:wait", "advise", marks=pytest.mark.full),
     ],
 )
 def test_ctrl_c_in_compiled_code_ends_it_at_once_and_leaves_no_file(compiled: str, words: str, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 import simmodels as sm
 import workloads as wl
 from experiments.campaigns import Cell, Results, run
-from experiments.campaigns.plan import Plan
+from experiments.campaigns.planning.plan import Plan
 from experiments.campaigns.report import write_report
 from experiments.inputs import WorkloadFile
 from experiments.studies.replay import Replay
@@ -122,7 +122,7 @@ def test_a_replication_of_a_log_is_a_window_from_its_first_submit_on(shared: Pat
 
 def test_the_names_of_the_cells_of_a_log_are_the_same_in_another_process(shared: Path) -> None:
     program = (
-        "import sys; from experiments.campaigns.plan import Plan;"
+        "import sys; from experiments.campaigns.planning.plan import Plan;"
         "print(*Plan.of('replay', 'smoke', 0, {'workload': sys.argv[1], 'window_days': 30}).keys)"
     )
     path = str(shared / "traces" / KTH)

@@ -14,7 +14,7 @@ import simmodels as sm
 import workloads as wl
 from experiments.campaigns import run
 from experiments.campaigns.cell import Cell
-from experiments.campaigns.plan import Plan
+from experiments.campaigns.planning.plan import Plan
 from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign

@@ -15,7 +15,7 @@ import simmodels as sm
 import workloads as wl
 from experiments.campaigns import run
 from experiments.campaigns.cell import Cell
-from experiments.campaigns.finding import listed
+from experiments.campaigns.planning.finding import listed
 from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign

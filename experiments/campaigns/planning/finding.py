@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from experiments.campaigns.declared import declared
+from experiments.campaigns.planning.declared import declared
 from experiments.campaigns.study import Study
 from experiments.inputs import run_file
 from simmodels.errors import RequestError, require_known
@@ -33,7 +33,7 @@ def find_study(text: str, chosen: Mapping[str, Any] | None = None) -> Study:
     text
         A name of `named_studies`; ``path/to/file.py``, which defines one subclass of `Study`, or
         ``path/to/file.py:Class`` if it defines several; or ``path/to/file.toml``, see
-        `experiments.campaigns.declared`.
+        `experiments.campaigns.planning.declared`.
     chosen
         Values that replace those of the study, see `Study`.
 

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from experiments.campaigns import Results, Study
-from experiments.campaigns.declared import declared
-from experiments.campaigns.finding import find_class, find_study
+from experiments.campaigns.planning.declared import declared
+from experiments.campaigns.planning.finding import find_class, find_study
 from simmodels.errors import FileFormatError, SimModelsError
 from tests.experiments.campaigns.conftest import Write
 from tests.refused import refused

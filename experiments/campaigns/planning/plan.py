@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from experiments.campaigns.cell import Cell, Value
-from experiments.campaigns.finding import find_study, reference
-from experiments.campaigns.fingerprint import cell_key, code_digest, digest, pickled_inputs
+from experiments.campaigns.planning.finding import find_study, reference
+from experiments.campaigns.planning.fingerprint import cell_key, code_digest, pickled_inputs
+from experiments.campaigns.records import digest
 from experiments.campaigns.study import MOST_CELLS, Study, asked, factor_values, used_inputs
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.streams import entropy
@@ -20,7 +21,7 @@ class Shipment:
     Parameters
     ----------
     study, chosen
-        What `experiments.campaigns.finding.find_study` needs to find the study.
+        What `experiments.campaigns.planning.finding.find_study` needs to find the study.
     code
         The digest of the code; a worker that has other code refuses.
     seed, parameters

@@ -18,16 +18,16 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, Final, Self
 
-from experiments.campaigns.batches import Job, Outcome, run_batch
-from experiments.campaigns.plan import Shipment
-from experiments.campaigns.workers import Call, Worker, WorkerDiedError, without_interrupts
+from experiments.campaigns.execution.batches import Job, Outcome, run_batch
+from experiments.campaigns.execution.workers import Call, Worker, WorkerDiedError, without_interrupts
+from experiments.campaigns.planning.plan import Shipment
+from experiments.campaigns.records import KEPT
 from experiments.inputs import describe_error
 from simmodels.errors import RequestError, StoppedError
 from simmodels.ground.kept_code import CODE_FOLDER, is_kept
 from simmodels.ground.numbers import as_integer
 
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-KEPT: Final = "what was finished is kept, and the same command goes on"
 NEEDED: Final = "schedlab must be installed there"
 _PATIENCE_S: Final = 60.0
 _CONNECTING_S: Final = 30.0
@@ -289,7 +289,7 @@ class Dask(Backend):
         try:
             import distributed  # noqa: PLC0415  an extra, which only those have who use it
 
-            from experiments.campaigns import shipping  # noqa: PLC0415  it needs that
+            from experiments.campaigns.execution import shipping  # noqa: PLC0415  it needs that
         except ImportError as error:
             raise RequestError("--dask needs the package distributed", "pip install 'schedlab[dask]'") from error
         self._distributed, self._shipping = distributed, shipping

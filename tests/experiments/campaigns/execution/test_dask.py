@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.campaigns import backends
-from experiments.campaigns.backends import Dask
-from experiments.campaigns.plan import Plan
+from experiments.campaigns.execution import backends
+from experiments.campaigns.execution.backends import Dask
+from experiments.campaigns.execution.workers import WorkerDiedError
+from experiments.campaigns.planning.plan import Plan
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.running import run
 from experiments.campaigns.store import Store
-from experiments.campaigns.workers import WorkerDiedError
 from tests.experiments.campaigns.conftest import WORKING, Write, command, results
 from tests.processes import ROOT, session_of, until
 from tests.refused import refused
@@ -243,8 +243,8 @@ def test_a_runner_that_is_killed_leaves_nothing_on_the_workers(write: Write, tmp
 def test_a_cluster_that_has_lost_its_workers_says_so(
     write: Write, tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiments.campaigns.loop._FIRST_ALONE_S", 0.0)
-    monkeypatch.setattr("experiments.campaigns.loop._SILENT_S", 0.01)
+    monkeypatch.setattr("experiments.campaigns.execution.loop._FIRST_ALONE_S", 0.0)
+    monkeypatch.setattr("experiments.campaigns.execution.loop._SILENT_S", 0.01)
     notes: list[str] = []
 
     def noted(_: Counting, text: str) -> None:

@@ -8,12 +8,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Final
 
-from experiments.campaigns.backends import KEPT, NEEDED, Backend
-from experiments.campaigns.batches import Failure, Job, Outcome
-from experiments.campaigns.plan import Plan
+from experiments.campaigns.execution.backends import NEEDED, Backend
+from experiments.campaigns.execution.batches import Job, Outcome
+from experiments.campaigns.execution.workers import CellTimeoutError, WorkerDiedError
+from experiments.campaigns.planning.plan import Plan
 from experiments.campaigns.progress import Counting
-from experiments.campaigns.store import LOOSE, Store
-from experiments.campaigns.workers import CellTimeoutError, WorkerDiedError
+from experiments.campaigns.records import KEPT
+from experiments.campaigns.store import LOOSE, Failure, Store
 from experiments.inputs import describe_error
 from simmodels.errors import RequestError, SimModelsError, StoppedError
 

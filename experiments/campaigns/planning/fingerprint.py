@@ -1,11 +1,10 @@
 """Fingerprint: what the result of a cell depends on, as a short text that differs when any of it does."""
 
 import ast
-import hashlib
 import inspect
 import json
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -13,24 +12,15 @@ from pathlib import Path
 from typing import Final
 
 from experiments.campaigns.cell import Cell
+from experiments.campaigns.records import digest
 from experiments.campaigns.study import Study
 from experiments.inputs import describe_error, is_beside
 from simmodels.errors import RequestError, must_be
 
-_DIGITS: Final = 32
 _MODELS: Final = ("simmodels", "workloads")
 _RUN_BY_A_CELL: Final = ("run_cell", "inputs", "__init__")
-_OURS: Final = Path(__file__).resolve().parents[1]
+_OURS: Final = Path(__file__).resolve().parents[2]
 """The folder of `experiments`."""
-
-
-def digest(parts: Iterable[bytes]) -> str:
-    """Return the digest (SHA-256, its first 128 bits in hexadecimal) of a sequence of parts."""
-    found = hashlib.sha256()
-    for part in parts:
-        found.update(len(part).to_bytes(8, "little"))
-        found.update(part)
-    return found.hexdigest()[:_DIGITS]
 
 
 def cell_key(cell: Cell, context: str) -> str:

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from experiments.campaigns import backends
-from experiments.campaigns.backends import Backend, InProcess, Processes
-from experiments.campaigns.batches import Job, Outcome
-from experiments.campaigns.plan import Plan
+from experiments.campaigns.execution import backends
+from experiments.campaigns.execution.backends import Backend, InProcess, Processes
+from experiments.campaigns.execution.batches import Job, Outcome
+from experiments.campaigns.execution.workers import CellTimeoutError, WorkerDiedError
+from experiments.campaigns.planning.plan import Plan
 from experiments.campaigns.store import Store
-from experiments.campaigns.workers import CellTimeoutError, WorkerDiedError
 from simmodels.errors import RequestError, StoppedError
 from tests.experiments.campaigns.conftest import WORKING, Write
 from tests.processes import until
@@ -286,8 +286,8 @@ def test_an_interrupt_as_the_place_is_entered_leaves_no_process(at: str, write: 
     asked = write(
         f"""
         import sys
-        from experiments.campaigns import backends
-        from experiments.campaigns.plan import Plan
+        from experiments.campaigns.execution import backends
+        from experiments.campaigns.planning.plan import Plan
 
         def begin(crew, begin=backends._ProcessPool.begin):
             begin(crew)

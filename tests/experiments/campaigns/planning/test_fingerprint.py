@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.campaigns import Cell
-from experiments.campaigns.finding import find_study
-from experiments.campaigns.fingerprint import cell_key, code_digest, digest, pickled_inputs
-from experiments.campaigns.plan import Plan
+from experiments.campaigns.planning.finding import find_study
+from experiments.campaigns.planning.fingerprint import cell_key, code_digest, pickled_inputs
+from experiments.campaigns.planning.plan import Plan
+from experiments.campaigns.records import digest
 from simmodels.errors import RequestError
 from tests.experiments.campaigns.conftest import COUNTING, Write
 from tests.processes import printed_elsewhere
@@ -195,7 +196,7 @@ def test_a_digest_distinguishes_sequences_however_they_are_cut(one: list[bytes],
 
 def test_names_and_digests_are_the_same_in_another_process_with_another_hash_seed(write: Write) -> None:
     program = (
-        "import sys; from experiments.campaigns.plan import Plan; plan = Plan.of(sys.argv[1], 'smoke', 7);"
+        "import sys; from experiments.campaigns.planning.plan import Plan; plan = Plan.of(sys.argv[1], 'smoke', 7);"
         "print(plan.shipment.code, *plan.keys)"
     )
     plan = Plan.of(write(), "smoke", 7)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from experiments.campaigns.finding import find_class, find_study, listed, reference
+from experiments.campaigns.planning.finding import find_class, find_study, listed, reference
 from experiments.studies import STUDIES
 from simmodels.errors import SimModelsError, UnknownNameError
 from tests.experiments.campaigns.conftest import COUNTING, Write

@@ -11,14 +11,14 @@ from typing import Any, Self
 import pandas as pd
 import pytest
 
-from experiments.campaigns import loop as module
-from experiments.campaigns.backends import Backend, InProcess
-from experiments.campaigns.batches import Job, Outcome, run_batch
-from experiments.campaigns.loop import Loop
-from experiments.campaigns.plan import Plan, Shipment
+from experiments.campaigns.execution import loop as module
+from experiments.campaigns.execution.backends import Backend, InProcess
+from experiments.campaigns.execution.batches import Job, Outcome, run_batch
+from experiments.campaigns.execution.loop import Loop
+from experiments.campaigns.execution.workers import CellTimeoutError
+from experiments.campaigns.planning.plan import Plan, Shipment
 from experiments.campaigns.progress import Counting
 from experiments.campaigns.store import Store
-from experiments.campaigns.workers import CellTimeoutError
 from simmodels.errors import RequestError, StoppedError
 from tests.refused import refused
 

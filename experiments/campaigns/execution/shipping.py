@@ -2,7 +2,7 @@
 
 As data of the cluster (`Client.scatter`) it would go with the workers that hold it: when the last of them dies, so do
 the batches that need it, and now and then nothing reports it. As a plugin it is the scheduler's, which hands it to each
-worker before its first batch. Only `experiments.campaigns.backends` imports this, and only where dask is used.
+worker before its first batch. Only `experiments.campaigns.execution.backends` imports this, and only for dask.
 """
 
 import threading
@@ -11,9 +11,9 @@ from typing import Any
 
 from distributed import SchedulerPlugin, WorkerPlugin
 
-from experiments.campaigns.batches import Job, Outcome, run_batch
-from experiments.campaigns.plan import Shipment
-from experiments.campaigns.workers import Worker
+from experiments.campaigns.execution.batches import Job, Outcome, run_batch
+from experiments.campaigns.execution.workers import Worker
+from experiments.campaigns.planning.plan import Shipment
 
 _shipped: dict[str, Shipment] = {}
 """In a worker: what the cells of each campaign share, by the plugin's name."""

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from experiments.campaigns.batches import run_batch
-from experiments.campaigns.plan import Plan
+from experiments.campaigns.execution.batches import run_batch
+from experiments.campaigns.planning.plan import Plan
 from simmodels.errors import RequestError, UnknownNameError
 from tests.experiments.campaigns.conftest import COUNTING, Write
 from tests.refused import refused
@@ -70,7 +70,7 @@ def test_a_seed_is_an_integer_from_zero_on(seed: Any, write: Write) -> None:  # 
 
 def test_a_study_that_hands_out_cells_without_end_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiments.campaigns.study.MOST_CELLS", 50)
-    monkeypatch.setattr("experiments.campaigns.plan.MOST_CELLS", 50)
+    monkeypatch.setattr("experiments.campaigns.planning.plan.MOST_CELLS", 50)
     endless = (
         COUNTING
         + """
