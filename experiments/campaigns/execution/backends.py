@@ -13,7 +13,7 @@ import threading
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, Final, Self
@@ -70,11 +70,11 @@ class Backend(ABC):
         """Return why nothing can come back at present; nothing if something may."""
         return ""
 
-    @abstractmethod
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    @abstractmethod
-    def __exit__(self, *_: object) -> None: ...
+    def __exit__(self, *_: object) -> None:  # noqa: B027  not all have something to end
+        pass
 
 
 class InProcess(Backend):
@@ -89,18 +89,15 @@ class InProcess(Backend):
             future.set_exception(error)
         return future
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
 
 # -- processes of this machine ----------------------------------------------------------------------
 
 
 class Processes(Backend):
     """Processes of this machine, started afresh (spawned); they end when this process does, however it ends.
+
+    Each is at the end of a line of its own, with a thread here that holds the other end. Why not `ProcessPoolExecutor`,
+    loky or dask's `LocalCluster`: see ``docs/explanation/adr/0006``.
 
     Parameters
     ----------
@@ -118,7 +115,11 @@ class Processes(Backend):
         super().__init__(shipment)
         self.workers = as_integer("workers", workers, 1)
         self._limit_s = limit_s
-        self._pool: _ProcessPool | None = None
+        self._calls: SimpleQueue[tuple[Future[Any], Call] | None] = SimpleQueue()
+        self._changing = threading.Lock()
+        self._running: set[Worker] = set()
+        self._ended = False
+        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(self.workers)]
         self._outside: dict[str, str | None] = {}
         self._code: str | None = None
 
@@ -129,21 +130,19 @@ class Processes(Backend):
         if not is_kept():  # one of them compiles for all, at least for this run
             self._code = tempfile.mkdtemp(prefix="schedlab-compiled-")
             os.environ[CODE_FOLDER] = self._code
-        self._pool = _ProcessPool(self.shipment, self.workers, self._limit_s)
         # Ctrl-C may come here too, or just before the caller is ready to leave. Python would then wait, as it ends, for
         # workers that nobody ends.
-        atexit.register(self._pool.shutdown, cancel_futures=True)
+        atexit.register(self._shutdown)
         try:
-            self._pool.begin()
+            self._begin()
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            atexit.unregister(self._pool.shutdown)
+        self._shutdown()
+        atexit.unregister(self._shutdown)
         for name, value in self._outside.items():
             if value is None:
                 os.environ.pop(name, None)
@@ -158,64 +157,33 @@ class Processes(Backend):
 
     def call(self, function: Callable[..., Any], *args: Any) -> Future[Any]:  # noqa: ANN401  whatever it takes
         """Have a function called in a worker, with what all calls share before its own arguments."""
-        if self._pool is None:
+        if self._threads[0].ident is None:
             raise RuntimeError("the backend is not entered")
-        return self._pool.submit(function, *args)
+        future: Future[Any] = Future()
+        self._calls.put((future, (function, args)))
+        return future
 
-
-class _ProcessPool(Executor):
-    """Processes, each at the end of a line of its own, with a thread here that holds the other end.
-
-    Why not `ProcessPoolExecutor`, loky or dask's `LocalCluster`: see ``docs/explanation/adr/0006``.
-
-    Parameters
-    ----------
-    shipment
-        What the cells share: the first argument of all that is submitted.
-    workers
-        How many processes.
-    limit_s
-        How long a cell may run, in seconds; None for as long as it takes.
-    """
-
-    def __init__(self, shipment: object, workers: int, limit_s: float | None) -> None:
-        self._shipment = shipment
-        self._limit_s = limit_s
-        self._calls: SimpleQueue[tuple[Future[Any], Call] | None] = SimpleQueue()
-        self._changing = threading.Lock()
-        self._workers: set[Worker] = set()
-        self._ended = False
-        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(workers)]
-
-    def begin(self) -> None:
+    def _begin(self) -> None:
         """Start the workers."""
         with without_interrupts():  # the threads inherit this, and from them the workers: Ctrl-C is for the runner
             for thread in self._threads:
                 thread.start()
 
-    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:  # noqa: ANN401
-        """Have a function called in a worker, with what the cells share before its own arguments."""
-        future: Future[Any] = Future()
-        self._calls.put((future, (function, args, kwargs)))
-        return future
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002  its base's
-        """End the workers; at once if what is under way is given up."""
-        if cancel_futures:
-            with self._changing:
-                self._ended = True
-                for worker in self._workers:
-                    worker.kill()
+    def _shutdown(self) -> None:
+        """End the workers, and give up what is under way."""
+        with self._changing:
+            self._ended = True
+            for worker in self._running:
+                worker.kill()
         for _ in self._threads:
             self._calls.put(None)
-        if wait:
-            for thread in self._threads:
-                if thread.ident is not None:  # it was started
-                    thread.join()
+        for thread in self._threads:
+            if thread.ident is not None:  # it was started
+                thread.join()
 
     def _serve(self) -> None:
         """Keep a worker, and have it do one call after the other."""
-        worker, fault = self._begun()
+        worker, fault = self._started()
         while (call := self._calls.get()) is not None:
             future, what = call
             if self._ended:
@@ -229,13 +197,13 @@ class _ProcessPool(Executor):
                 done, answer = worker.ask(what)
             except Exception as error:  # noqa: BLE001  it is for the one who waits for the future
                 self._end(worker)
-                worker, fault = self._begun()
+                worker, fault = self._started()
                 future.set_exception(error)
             else:
                 future.set_result(answer) if done else future.set_exception(answer)
         self._end(worker)
 
-    def _begun(self) -> tuple[Worker | None, str]:
+    def _started(self) -> tuple[Worker | None, str]:
         """Return a worker that is ready; or None, and why there is none."""
         how = ""
         for _ in range(_STILLBORN):
@@ -245,8 +213,8 @@ class _ProcessPool(Executor):
                     if self._ended:
                         return None, ""
                     worker = Worker(self._limit_s)
-                    self._workers.add(worker)
-                worker.begin(self._shipment)
+                    self._running.add(worker)
+                worker.begin(self.shipment)
             except WorkerDiedError as error:
                 how = str(error)
                 self._end(worker)
@@ -262,7 +230,7 @@ class _ProcessPool(Executor):
         """End a worker, if there is one."""
         if worker is not None:
             with self._changing:
-                self._workers.discard(worker)
+                self._running.discard(worker)
             worker.end()
 
 

@@ -85,7 +85,7 @@ def run_there(name: str, jobs: Sequence[Job], limit_s: float | None = None) -> O
         if key not in _timed:
             _timed[key] = Worker(limit_s)
             _timed[key].begin(_shipped[name])
-        done, answer = _timed[key].ask((run_batch, (jobs,), {}))
+        done, answer = _timed[key].ask((run_batch, (jobs,)))
     except Exception:
         if key in _timed:
             _timed.pop(key).end()

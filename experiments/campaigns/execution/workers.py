@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
@@ -28,7 +28,7 @@ _CELL: Final = "cell"
 """What a worker sends: the answer to what it was asked, why there is none, or which cell it begins."""
 _starting: Final = threading.Lock()
 
-Call = tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]]
+Call = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function, and what comes after what all calls share among its arguments."""
 
 
@@ -83,9 +83,9 @@ class Worker:
         WorkerDiedError
             It is no more.
         """
-        self._ask((shipment, self._limit_s is not None))
+        self.ask((shipment, self._limit_s is not None))
 
-    def ask(self, what: Call) -> tuple[bool, Any]:
+    def ask(self, what: Call | tuple[object, bool]) -> tuple[bool, Any]:
         """Have it call a function; return True and its answer, or False and the error that it raised.
 
         After an error that is raised here the worker is of no more use.
@@ -99,9 +99,6 @@ class Worker:
         Exception
             What was met while the question or the answer was packed or unpacked.
         """
-        return self._ask(what)
-
-    def _ask(self, what: object) -> tuple[bool, Any]:
         try:
             self._line.send(what)
             kind, content = self._line.recv()
@@ -187,8 +184,8 @@ def _work(line: Connection) -> None:
     reported_cells = {"begun": lambda key: _send(line, ForkingPickler.dumps((_CELL, key)))} if timed else {}
     _send(line, ForkingPickler.dumps((_ANSWER, None)))  # it is ready
     while True:
-        function, args, kwargs = asked.get()
-        answer = _packed(lambda: function(shipment, *args, **kwargs, **reported_cells))  # noqa: B023  it is called at once
+        function, args = asked.get()
+        answer = _packed(lambda: function(shipment, *args, **reported_cells))  # noqa: B023  it is called at once
         if sys.stdout is not None:
             sys.stdout.flush()
         _send(line, answer)

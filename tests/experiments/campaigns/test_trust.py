@@ -15,6 +15,8 @@ from experiments.campaigns.records import write_record
 from tests.command_line import Answer, Run
 from tests.experiments.conftest import STUDY, smoke
 
+pytestmark = pytest.mark.usefixtures("counting")
+
 MARKS = "\n\nfrom pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\n"
 """What a test's file leaves if it is run."""
 ORDER = "import simmodels as sm\n\n\n@sm.order\ndef mine(submit):\n    return submit\n"

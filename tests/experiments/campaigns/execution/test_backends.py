@@ -289,18 +289,18 @@ def test_an_interrupt_as_the_place_is_entered_leaves_no_process(at: str, write: 
         from experiments.campaigns.execution import backends
         from experiments.campaigns.planning.plan import Plan
 
-        def begin(crew, begin=backends._ProcessPool.begin):
+        def begin(crew, begin=backends.Processes._begin):
             begin(crew)
             raise KeyboardInterrupt
 
         if __name__ == "__main__":
             if {at!r} == "begin":
-                backends._ProcessPool.begin = begin
+                backends.Processes._begin = begin
             place = backends.Processes(Plan.of({write(WORKING, "working.py")!r}, "smoke", 0).shipment, 2)
             try:
                 place.__enter__()
             except KeyboardInterrupt:
-                print([thread.is_alive() for thread in place._pool._threads])
+                print([thread.is_alive() for thread in place._threads])
         """,
         "script.py",
     )
