@@ -47,7 +47,8 @@ _STUDY: Final[Mapping[str, type]] = {
     "claims": list,
 }
 _SCALE: Final[Mapping[str, type]] = {"replications": int, "parameters": dict, "factors": dict, "judged": bool}
-_BOUNDS: Final = ("more_than", "at_least", "less_than", "at_most")
+_MEASURED: Final = ("of", "against", "relative", "statistic")
+"""What of a claim says how it is measured; the other keys are those of `Claim`."""
 _CLAIM: Final[Mapping[str, type]] = {
     "text": str,
     "measure": str,
@@ -61,7 +62,7 @@ _CLAIM: Final[Mapping[str, type]] = {
     "unit": str,
     "to_decide": str,
     "note": str,
-    **dict.fromkeys(_BOUNDS, float),
+    **dict.fromkeys(("more_than", "at_least", "less_than", "at_most"), float),
 }
 
 
@@ -181,25 +182,14 @@ def _claim(said: Mapping[str, Any], results: Results | None) -> Claim:
         measure += f" of {' minus that of '.join(shown)}" + (
             ", as a fraction of the latter" if said.get("relative") else ""
         )
-    return Claim(
-        text=said["text"],
-        source=said.get("source", ""),
-        measure=measure,
-        effect=effect,
-        unit=said.get("unit", ""),
-        to_decide=said.get("to_decide", ""),
-        note=note,
-        **{name: said[name] for name in _BOUNDS if name in said},
-    )
+    own = {name: value for name, value in said.items() if name not in _MEASURED}
+    return Claim(**{"source": "", **own, "measure": measure, "effect": effect, "note": note})
 
 
 def _effect(said: Mapping[str, Any], results: Results) -> Effect | None:
     """Return what a claim of the file is checked by."""
-    of, statistic = said.get("of", {}), said.get("statistic", "mean")
-    if "against" not in said:
-        return results.level(said["measure"], of, statistic=statistic)
-    relative = said.get("relative", False)
-    return results.difference(said["measure"], of, said["against"], relative=relative, statistic=statistic)
+    how = {name: said[name] for name in ("relative", "statistic") if name in said}
+    return results.difference(said["measure"], said.get("of", {}), said.get("against"), **how)
 
 
 def _check_claim(said: Mapping[str, Any], where: str, factors: Mapping[str, Any]) -> None:

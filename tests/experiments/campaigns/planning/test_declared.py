@@ -93,6 +93,25 @@ def test_its_claims_are_checked_on_the_results(write: Write) -> None:
     assert (median.effect.estimate, median.verdict) == (20.5, "holds")  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    ("more", "place", "decide"),
+    [
+        ("", "", ""),
+        (
+            'source = "section 2"\nnumber = "V1"\nours = true\nto_decide = "more"\n',
+            "ours, on section 2 (V1)",
+            "more",
+        ),
+    ],
+)
+def test_a_claim_is_of_the_place_that_the_file_gives_it(more: str, place: str, decide: str, write: Write) -> None:
+    write()
+    claim = 'study = "counting.py"\n[[claims]]\ntext = "x"\nmeasure = "found"\nat_most = 1\n'
+    study = find_study(write(claim + more, "said.toml"))
+    *_, found = study.claims(results(study, "smoke"))
+    assert (found.place, found.to_decide) == (place, decide)
+
+
 def test_a_claim_of_cells_that_a_campaign_does_not_have_is_not_measured(write: Write) -> None:
     write()
     study = find_study(write(BOTH, "both.toml"))
