@@ -268,7 +268,7 @@ def _answer(campaign: Campaign, report: Report | None) -> dict[str, object]:
     return {
         "study": plan.study.name,
         "scale": plan.scale,
-        "seed": plan.seed,
+        "seed": plan.shipment.seed,
         "cells": {
             "planned": len(plan.cells),
             "done": campaign.done,

@@ -39,6 +39,7 @@ _MOST_OPEN_ROWS: Final = 40
 _MOST_CSV_ROWS: Final = 500_000
 """Of more rows there is no CSV: it would be slow to write, and too long for what opens it."""
 _MOST_FAILURES: Final = 20
+_OF_EFFECT: Final = ("estimate", "low", "high", "confidence", "replications")
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9][\w.-]*")
 _TO_DECIDE: Final = "more replications: a larger --scale, or --set replications=N"
 
@@ -103,7 +104,8 @@ def _written(campaign: Campaign, folder: Path, study: Study, results: Results, t
         tables, figures, claims = _tables(study, results), _figures(study, results), _claims(study, results)
         findings = tuple(map(str, asked(study, "findings", results)))
         for slug, table in zip(_slugs(tables), tables.values(), strict=True):
-            files += _write_table(made_part(folder, "tables"), slug, table, within="tables/")
+            write_csv(table, made_part(folder, "tables") / f"{slug}.csv")
+            files.append(f"tables/{slug}.csv")
         drawn = {}
         for slug, (name, figure) in zip(_slugs(figures), figures.items(), strict=True):
             from experiments.drawing import save  # noqa: PLC0415  matplotlib is slow to import: only where it draws
@@ -113,7 +115,8 @@ def _written(campaign: Campaign, folder: Path, study: Study, results: Results, t
             save(figure, folder / files[-1])
             drawn[name] = (files[-1], (folder / files[-1]).read_bytes())
         if claims:
-            files += _write_table(folder, CLAIMS, claims_table(claims))
+            files.append(f"{CLAIMS}.csv")
+            write_csv(claims_table(claims), folder / files[-1])
         now = None if then is None else kept_runs(folder, [study.name])[study.name]
         against = None if now is None or then is None else differences(now, then, list(results.factors))
         texts = _texts(study, results)
@@ -179,11 +182,7 @@ def claims_table(claims: Sequence[Claim]) -> pd.DataFrame:
                 "ours": claim.ours,
                 "measure": claim.measure,
                 "expected": claim.expected(),
-                "estimate": None if claim.effect is None else claim.effect.estimate,
-                "low": None if claim.effect is None else claim.effect.low,
-                "high": None if claim.effect is None else claim.effect.high,
-                "confidence": None if claim.effect is None else claim.effect.confidence,
-                "replications": None if claim.effect is None else claim.effect.replications,
+                **{name: getattr(claim.effect, name, None) for name in _OF_EFFECT},
                 "verdict": claim.verdict,
                 "to_decide": (claim.to_decide or _TO_DECIDE) if claim.verdict in OPEN else "",
                 "note": claim.note,
@@ -213,13 +212,8 @@ def _write_results(folder: Path, table: pd.DataFrame) -> list[str]:
     if len(table) > _MOST_CSV_ROWS:
         (folder / f"{RESULTS}.csv").unlink(missing_ok=True)  # of a smaller scale
         return [f"{RESULTS}.parquet"]
-    return [*_write_table(folder, RESULTS, table), f"{RESULTS}.parquet"]
-
-
-def _write_table(folder: Path, name: str, table: pd.DataFrame, *, within: str = "") -> list[str]:
-    """Write a table as CSV; return the file's name."""
-    write_csv(table, folder / f"{name}.csv")
-    return [f"{within}{name}.csv"]
+    write_csv(table, folder / f"{RESULTS}.csv")
+    return [f"{RESULTS}.csv", f"{RESULTS}.parquet"]
 
 
 def _write_texts(folder: Path, texts: Mapping[str, str]) -> list[str]:

@@ -108,13 +108,13 @@ class Results:
         RequestError
             See `experiments.campaigns.paired` and `experiments.campaigns.bootstrap`.
         """
-        return self._effect(measure, of or {}, None, statistic)
+        return self.difference(measure, of or {}, None, statistic=statistic)
 
     def difference(
         self,
         measure: str,
         of: Mapping[str, object],
-        against: Mapping[str, object],
+        against: Mapping[str, object] | None,
         *,
         relative: bool = False,
         statistic: Statistic = "mean",
@@ -135,17 +135,6 @@ class Results:
         RequestError
             See `experiments.campaigns.paired` and `experiments.campaigns.bootstrap`.
         """
-        return self._effect(measure, of, against, statistic, relative=relative)
-
-    def _effect(
-        self,
-        measure: str,
-        of: Mapping[str, object],
-        against: Mapping[str, object] | None,
-        statistic: Statistic,
-        *,
-        relative: bool = False,
-    ) -> Effect | None:
         for name in (*of, *(against or {})):
             require_known("factor", name, self.factors)
         if self.table.empty:

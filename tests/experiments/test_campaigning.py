@@ -1,4 +1,5 @@
 import json
+import shlex
 from pathlib import Path
 from typing import NoReturn
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from experiments.campaigns.cell import Cell, Value
@@ -21,7 +21,7 @@ class Shipment:
     Parameters
     ----------
     study, chosen
-        What `experiments.campaigns.planning.finding.find_study` needs to find the study.
+        What `experiments.campaigns.planning.finding.find_study` needs to find the study, in any folder.
     code
         The digest of the code; a worker that has other code refuses.
     seed, parameters
@@ -46,9 +46,7 @@ class Plan:
     ----------
     study
         The study.
-    reference
-        What `find_study` found it by, as it is understood in any folder.
-    scale, seed
+    scale
         What it is run at.
     cells
         The cells, in the order of the design.
@@ -63,9 +61,7 @@ class Plan:
     """
 
     study: Study
-    reference: str
     scale: str
-    seed: int
     cells: tuple[Cell, ...]
     keys: tuple[str, ...]
     shipment: Shipment
@@ -120,8 +116,15 @@ class Plan:
         pickled = pickled_inputs(study, asked(study, "inputs", scale))
         digests = {name: digest([content]) for name, content in pickled.items()}
         code = code_digest(study) if code is None else code
-        contexts = _Contexts(study, code, digests if inputs is None else inputs)
-        keys = tuple(cell_key(cell, contexts.of(cell)) for cell in cells)
+        known = digests if inputs is None else inputs
+
+        @cache
+        def shared(names: tuple[str, ...]) -> str:
+            """Return the digest of what those cells have in common that use these inputs."""
+            parts = [study.name, code, *(part for name in names for part in (name, known[name]))]
+            return digest(part.encode() for part in parts)
+
+        keys = tuple(cell_key(cell, shared(used_inputs(study, cell, known))) for cell in cells)
         seen: dict[str, Cell] = {}
         for key, cell in zip(keys, cells, strict=True):
             if key in seen:
@@ -130,32 +133,13 @@ class Plan:
                 what = f"the cell {cell} of study {study.name} has a seed or parameters of its own"
                 raise RequestError(what, "use those of the campaign, and a factor for what is varied")
             seen[key] = cell
-        named = reference(text)
-        shipment = Shipment(named, dict(chosen or {}), code, seed, dict(design.parameters), pickled)
-        return cls(study, named, scale, seed, cells, keys, shipment, digests, design.replications)
+        shipment = Shipment(reference(text), dict(chosen or {}), code, seed, dict(design.parameters), pickled)
+        return cls(study, scale, cells, keys, shipment, digests, design.replications)
 
     @cached_property
     def factors(self) -> dict[str, tuple[Value, ...]]:
         """The values of each factor, in the order in which the cells have them."""
         return _varied(self.study, self.cells)
-
-
-class _Contexts:
-    """What a cell shares with others, as a digest: the study's name, its code, and the inputs that the cell uses."""
-
-    def __init__(self, study: Study, code: str, inputs: Mapping[str, str]) -> None:
-        self.study = study
-        self.code = code
-        self.inputs = inputs
-        self._known: dict[tuple[str, ...], str] = {}
-
-    def of(self, cell: Cell) -> str:
-        """Return the digest for a cell."""
-        names = used_inputs(self.study, cell, self.inputs)
-        if names not in self._known:
-            parts = [self.study.name, self.code, *(part for name in names for part in (name, self.inputs[name]))]
-            self._known[names] = digest(part.encode() for part in parts)
-        return self._known[names]
 
 
 def _varied(study: Study, cells: Sequence[object]) -> dict[str, tuple[Value, ...]]:
