@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from experiments.campaigns.cell import REPLICATION
-from experiments.campaigns.store import MANIFEST, read_json
+from experiments.campaigns.records import read_manifest
+from experiments.campaigns.store import MANIFEST
 from experiments.inputs import count_of, reason
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.ground.cards import number
@@ -146,7 +147,7 @@ def _kept(path: Path, study: str) -> Kept | None:
 def _study_of(folder: Path) -> str | None:
     """Return the name of the study of which a folder is a campaign; None if it is none."""
     manifest = folder / MANIFEST
-    return str(read_json(manifest).get("name")) if manifest.is_file() else None
+    return str(read_manifest(manifest).get("name")) if manifest.is_file() else None
 
 
 def _has_claims(path: Path) -> bool:
