@@ -242,11 +242,6 @@ class Placer(Scheduler):
         """Whether a start is planned."""
         return self._state is not None and bool(placement_events.next_planned_start(self._state) < np.inf)
 
-    @property
-    def machines_used(self) -> int:
-        """Return how many machines are used (M_use)."""
-        return 0 if self._state is None else int(usage_summary(self._state)[0])
-
     # -- the process --------------------------------------------------------------------------------
 
     def _begin(self) -> None:

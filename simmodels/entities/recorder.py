@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -237,14 +238,8 @@ class Recorder(Record):
         changed = not as_logged or bool((ended & (executed_s != logged_s)).any())
         if changed and table["changed"].any():
             about["runtimes"] = "modelled"
-        terms = Terms(
-            overrun=overruns.pop() if len(overruns) == 1 else None,
-            modelled=changed or modelled,
-            network=travel.network,
-            ccr=travel.ccr,
-            tick_s=travel.tick_s,
-        )
-        return terms, about
+        overrun = overruns.pop() if len(overruns) == 1 else None
+        return replace(travel, overrun=overrun, modelled=changed or modelled), about
 
     def _columns(
         self, table: pd.DataFrame, at: NDArray[np.int64], clusters: Sequence[Cluster], parts: pd.DataFrame | None

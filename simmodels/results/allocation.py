@@ -4,7 +4,6 @@ A replay only counts cores, because for rigid jobs on one pool it does not matte
 Gantt charts and Batsim's table of jobs want them by number.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, TypeAlias
@@ -54,7 +53,12 @@ class Allocation:
         return list(zip(self.first[part].tolist(), self.last[part].tolist(), strict=True))
 
     def formatted(self) -> list[str]:
-        """Return the cores of each row as text, see `format_cores`."""
+        """Return the cores of each row as text: ``"0-3 7"``, and ``""`` for none.
+
+        References
+        ----------
+        Batsim's notation for sets of resources: a blank between intervals, a hyphen within.
+        """
         texts = [_text(low, high) for low, high in zip(self.first.tolist(), self.last.tolist(), strict=True)]
         return [" ".join(texts[begin:end]) for begin, end in pairwise(self.offsets.tolist())]
 
@@ -62,21 +66,6 @@ class Allocation:
 def _text(low: int, high: int) -> str:
     """Return one interval of cores as text."""
     return str(low) if low == high else f"{low}-{high}"
-
-
-def format_cores(intervals: Iterable[tuple[int, int]]) -> str:
-    """Return closed intervals of cores as text: ``"0-3 7"``, and ``""`` for none.
-
-    Parameters
-    ----------
-    intervals
-        (lowest, highest) pairs, ascending.
-
-    References
-    ----------
-    Batsim's notation for sets of resources: a blank between intervals, a hyphen within.
-    """
-    return " ".join(_text(low, high) for low, high in intervals)
 
 
 def allocate(schedule: Schedule) -> Allocation:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.results.allocation import allocate, format_cores
+from simmodels.results.allocation import Allocation, allocate
 from tests.model_scripts import in_order, rigid
 
 
@@ -93,7 +93,8 @@ def test_an_empty_schedule_has_an_empty_allocation() -> None:
 
 @pytest.mark.parametrize(("intervals", "text"), [([], ""), ([(7, 7)], "7"), ([(0, 3), (7, 7), (9, 10)], "0-3 7 9-10")])
 def test_cores_are_written_as_batsim_writes_them(intervals: list[tuple[int, int]], text: str) -> None:
-    assert format_cores(intervals) == text
+    first, last = np.array(intervals, np.int32).reshape(-1, 2).T
+    assert Allocation(np.array([0, len(intervals)]), first, last).formatted() == [text]
 
 
 sizes = st.integers(1, 12)
