@@ -112,81 +112,36 @@ _CARASTAN: Final = "Carastan-Santos, de Camargo 2017, doi 10.1145/3126908.312695
 _ROSA: Final = (
     "Rosa, Carastan-Santos, Goldman 2023 (JSSPP), coefficients that their fit of the published Lublin-256 scores gives"
 )
-
-
-@_built_in("FCFS", "first come, first served", "r", "the order of submission")
-def _fcfs(submit: float) -> float:
-    return submit
-
-
-@_built_in("LCFS", "last come, first served", "-r", _GAUSSIER)
-def _lcfs(submit: float) -> float:
-    return -submit
-
-
-@_built_in("SPF", "shortest limit first", "p", _GAUSSIER)
-def _spf(estimate: float) -> float:
-    return estimate
-
-
-@_built_in("LPF", "longest limit first", "-p", _GAUSSIER)
-def _lpf(estimate: float) -> float:
-    return -estimate
-
-
-@_built_in("SQF", "fewest cores first", "q", _GAUSSIER)
-def _sqf(cores: float) -> float:
-    return cores
-
-
-@_built_in("LQF", "most cores first", "-q", _GAUSSIER)
-def _lqf(cores: float) -> float:
-    return -cores
-
-
-@_built_in(
-    "SEXP",
-    "shortest wait relative to the limit first",
-    "(w + p) / p",
-    _GAUSSIER + "; 1 for a job of estimate 0 that has not waited",
+_PLAIN: Final[tuple[tuple[str, str, str, str, Callable[..., float]], ...]] = (
+    ("FCFS", "first come, first served", "r", "the order of submission", lambda submit: submit),
+    ("LCFS", "last come, first served", "-r", _GAUSSIER, lambda submit: -submit),
+    ("SPF", "shortest limit first", "p", _GAUSSIER, lambda estimate: estimate),
+    ("LPF", "longest limit first", "-p", _GAUSSIER, lambda estimate: -estimate),
+    ("SQF", "fewest cores first", "q", _GAUSSIER, lambda cores: cores),
+    ("LQF", "most cores first", "-q", _GAUSSIER, lambda cores: -cores),
+    (
+        "SEXP",
+        "shortest wait relative to the limit first",
+        "(w + p) / p",
+        _GAUSSIER + "; 1 for a job of estimate 0 that has not waited",
+        lambda wait, estimate: (wait + estimate) / estimate if estimate > 0.0 or wait > 0.0 else 1.0,
+    ),
+    (
+        "LEXP",
+        "longest wait relative to the limit first",
+        "-(w + p) / p",
+        _GAUSSIER + "; -1 for a job of estimate 0 that has not waited",
+        lambda wait, estimate: -((wait + estimate) / estimate) if estimate > 0.0 or wait > 0.0 else -1.0,
+    ),
+    ("SRF", "shortest limit per core first", "p / q", _GAUSSIER, lambda estimate, cores: estimate / cores),
+    ("LRF", "longest limit per core first", "-p / q", _GAUSSIER, lambda estimate, cores: -estimate / cores),
+    ("SAF", "smallest limit x cores first", "p q", _GAUSSIER, lambda estimate, cores: estimate * cores),
+    ("LAF", "largest limit x cores first", "-p q", _GAUSSIER, lambda estimate, cores: -estimate * cores),
+    ("SJBF", "shortest limit first, as an order of backfilling", "p", _TSAFRIR, lambda estimate: estimate),
 )
-def _sexp(wait: float, estimate: float) -> float:
-    return (wait + estimate) / estimate if estimate > 0.0 or wait > 0.0 else 1.0
-
-
-@_built_in(
-    "LEXP",
-    "longest wait relative to the limit first",
-    "-(w + p) / p",
-    _GAUSSIER + "; -1 for a job of estimate 0 that has not waited",
-)
-def _lexp(wait: float, estimate: float) -> float:
-    return -((wait + estimate) / estimate) if estimate > 0.0 or wait > 0.0 else -1.0
-
-
-@_built_in("SRF", "shortest limit per core first", "p / q", _GAUSSIER)
-def _srf(estimate: float, cores: float) -> float:
-    return estimate / cores
-
-
-@_built_in("LRF", "longest limit per core first", "-p / q", _GAUSSIER)
-def _lrf(estimate: float, cores: float) -> float:
-    return -estimate / cores
-
-
-@_built_in("SAF", "smallest limit x cores first", "p q", _GAUSSIER)
-def _saf(estimate: float, cores: float) -> float:
-    return estimate * cores
-
-
-@_built_in("LAF", "largest limit x cores first", "-p q", _GAUSSIER)
-def _laf(estimate: float, cores: float) -> float:
-    return -estimate * cores
-
-
-@_built_in("SJBF", "shortest limit first, as an order of backfilling", "p", _TSAFRIR)
-def _sjbf(estimate: float) -> float:
-    return estimate
+"""The orders that are one expression: name, in words, formula, source, function."""
+for _name, _about, _shown, _source, _function in _PLAIN:
+    _ORDERS.add_built_in(Order(_name, _function, _shown, _source, _about))
 
 
 @_built_in(
