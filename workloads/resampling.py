@@ -132,17 +132,11 @@ def resample(
     )
 
 
-def whole_weeks(log: Workload, *, monday: bool = True) -> int:
-    """Return how many whole weeks a log has, from which `resample` draws.
-
-    Parameters
-    ----------
-    log, monday
-        As in `resample`.
-    """
+def whole_weeks(log: Workload) -> int:
+    """Return how many whole weeks a log has, from Monday on if it has a date, from which `resample` draws."""
     known = log.known()
     jobs = log if known.all() else log.take(known)
-    return _weeks_since(_first_week(jobs, monday=monday), jobs) if len(jobs) else 0
+    return _weeks_since(_first_week(jobs, monday=True), jobs) if len(jobs) else 0
 
 
 def _weeks_since(begin_s: float, jobs: Workload) -> int:
