@@ -16,6 +16,8 @@ from simmodels.entities.environment import Environment
 from simmodels.entities.going import Going
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError, must_be
+from simmodels.ground.numbers import Floats
+from simmodels.ground.streams import stream
 from simmodels.passes.prediction import predicted_start
 from simmodels.passes.under_notice import predicted_under_notice
 from simmodels.work.workload import Job
@@ -101,6 +103,8 @@ class Scheduler(Decider):
         self._in_line: dict[int, tuple[int, Job]] = {}  # who waits, by id: number in order of arrival, and job
         self._begun: dict[Attempt, int] = {}  # what runs: its job's number
         self._arrived = 0
+        self._draws: np.random.Generator | None = None  # made when an order first asks for it
+        self._draw = np.empty(0)  # a uniform number for each slot, if an order asks for it
         self._join()
 
     # -- what happens to it -------------------------------------------------------------------------
@@ -159,6 +163,14 @@ class Scheduler(Decider):
         """Take note that a machine was switched, and how many more of its cores jobs may have."""
         self._ring()
         self.note_room()
+
+    def _drawn_for(self, room: int, *, asked: bool) -> Floats:
+        """Return a uniform number for each slot, if an order asks for it; those of slots that were there stay."""
+        if asked:
+            if self._draws is None:
+                self._draws = stream(self.env.seed_of("order", self.cluster.name), "order", "draw")
+            self._draw = np.concatenate([self._draw, self._draws.random(room - len(self._draw))])
+        return self._draw
 
     # -- what can be seen of it ---------------------------------------------------------------------
 

@@ -17,7 +17,6 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.outages import require_machines
 from simmodels.errors import ImpossibleJobError, RequestError, must_be
 from simmodels.ground.numbers import Floats
-from simmodels.ground.streams import stream
 from simmodels.passes import placement_events
 from simmodels.policies.options import takes_options
 from simmodels.policies.placement_options import Heuristic, PlacementOptions, require_lengths
@@ -61,8 +60,6 @@ class Placer(Scheduler):
         self._resumed: list[Job] = []
         self._lost: list[Attempt] = []
         self._starting: set[int] = set()
-        self._draws: np.random.Generator | None = None
-        self._draw = np.empty(0)  # a uniform number a slot, if the order asks for it
         self._powered = True
         self._replan = False  # since the last decision, a job was withdrawn, or takes another time
         self._timer_s = np.inf
@@ -120,11 +117,7 @@ class Placer(Scheduler):
 
     def _drawn(self, room: int) -> Floats:
         """Return a uniform number for each slot, if the order asks for it."""
-        if self.options.order_of_queue.draws:
-            if self._draws is None:
-                self._draws = stream(self.env.seed_of("order", self.cluster.name), "order", "draw")
-            self._draw = np.concatenate([self._draw, self._draws.random(room - len(self._draw))])
-        return self._draw
+        return self._drawn_for(room, asked=self.options.order_of_queue.draws)
 
     def _draw_seed(self) -> None:
         """Make the seed of the fill order when one is first drawn."""

@@ -16,7 +16,6 @@ from simmodels.entities.events import Backfilled, Reason, Reserved, Submitted
 from simmodels.entities.going import Going
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError
-from simmodels.ground.streams import stream
 from simmodels.passes import queue_events as queue
 from simmodels.passes.queue_transfer import take_over
 from simmodels.passes.under_notice import instant_under_notice
@@ -82,8 +81,6 @@ class QueueScheduler(Scheduler):
         self._may_refuse = self.options.may_refuse  # asked at every decision, so kept
         self._kill = self.options.overrun == "kill"
         self._by_event = self.options.decide == "event"
-        self._draws: np.random.Generator | None = None  # made when an order first asks for it
-        self._draw = np.empty(0)
         self._room = _ROOM
         columns = (np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM, np.int64))
         self._submit, self._runtime, self._estimate, self._cores = columns
@@ -402,11 +399,7 @@ class QueueScheduler(Scheduler):
 
     def _drawn(self, room: int) -> np.ndarray:
         """Return a uniform number for each slot, if an order asks for it."""
-        if self.options.draws:
-            if self._draws is None:
-                self._draws = stream(self.env.seed_of("order", self.cluster.name), "order", "draw")
-            self._draw = np.concatenate([self._draw, self._draws.random(room - len(self._draw))])
-        return self._draw
+        return self._drawn_for(room, asked=self.options.draws)
 
     def _start_all(self, slots: list[int]) -> None:
         if self._may_refuse:
