@@ -112,6 +112,10 @@ class StudyResults(ABC):
         """
         return None
 
+    def is_ours(self, said: Sentence, on: Sequence[str]) -> bool:  # noqa: ARG002  for those who look at subjects
+        """Return whether a claim is ours and not the paper's: what is said, or what it is judged on."""
+        return said.ours or self.ours
+
     @abstractmethod
     def text(self, said: Sentence, on: Sequence[str]) -> str:
         """Return what is said, with its subject."""
@@ -341,7 +345,7 @@ def claim_on(found: StudyResults, said: Sentence, on: Sequence[str]) -> Claim:
         text=found.text(said, on),
         source=source,
         number=number,
-        ours=said.ours or found.ours,
+        ours=found.is_ours(said, on),
         measure=f"{found.measure(said)}{added}",
         effect=None if evidence is None else evidence.effect,
         unit=said.unit,
