@@ -60,11 +60,16 @@ REMAINS: Final = 0.4
 """How much of the mean wait the bandit leaves, at least (abstract)."""
 HALF: Final = 0.5
 """The width of the 10th to 90th percentile, as a part of the best improvement, roughly (section 6.2, figure 2)."""
+SIMULATIONS: Final = 12_600
+YEARS: Final = 25_200
+"""How many simulations, and of how many years together (section 6.1.4)."""
 NOISE: Final = 0.15
 """How far a simulated wait may be wrong, as a part of it (equation 6)."""
 
 FIG_1_ON: Final = "KTH-SP2"
 FIG_2_ON: Final = "UniLu-Gaia"
+SHOWN_ON: Final = {"fig. 1": FIG_1_ON, "fig. 2": FIG_2_ON}
+"""The only log that a figure is of."""
 
 
 def log_of(workload: str) -> str | None:

@@ -1,91 +1,78 @@
-"""The tables of the selection study: improvements by equation 11, beside what the paper prints.
+"""What is asked of the results of the selection study: waits by strategy and resample, on a log and on several.
 
 References
 ----------
 See `experiments.studies.selection.paper`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns.cell import REPLICATION
+from experiments.campaigns.claims import Scope
+from experiments.campaigns.judging import Evidence, StudyResults, Values
 from experiments.campaigns.results import Results
-from experiments.campaigns.statistics import ENOUGH_FOR_TAILS, Effect, bootstrap_rows
+from experiments.campaigns.sentences import Sentence, names_of
+from experiments.campaigns.statistics import ENOUGH, ENOUGH_FOR_TAILS, Effect, bootstrap_rows
 from experiments.studies.naming import log_name
-from experiments.studies.selection.paper import LABELS, NOISE, OTHERS, TABLE_1, log_of, published_of
-from experiments.studies.selection.settings import KINDS, LOGGED, NOISES, PERIODS, TUNERS, UNBOUNDED
+from experiments.studies.selection.measures import (
+    LIKENESS,
+    against_first,
+    antagonistic,
+    band,
+    best_gain,
+    clear,
+    least_remaining,
+    least_worst_regret,
+    most_divided,
+    rank,
+    regret,
+    spread,
+    variation,
+    worst_regret,
+)
+from experiments.studies.selection.paper import (
+    NOISE,
+    OTHERS,
+    SHOWN_ON,
+    TABLE_1,
+    log_of,
+    missing_from,
+    name_of,
+    published_of,
+)
+from experiments.studies.selection.settings import LOGGED, NOISES, PERIODS, TUNERS
 from simmodels.ground.numbers import Floats
 from simmodels.policies.orders import TWELVE_ORDERS
-from simmodels.units import HOUR
 
 BASE: Final = "FCFS"
-SOON_WEEKS: Final = (1, 2, 4, 8, 13, 26, 52, 104)
+TOTAL: Final = "total_wait_s"
+LONGEST: Final = "max_wait_s"
+NOISY, BANDIT = (tuple(f"{kind} {period}" for period in PERIODS) for kind in ("noisy", "bandit"))
+CHOSEN: Final = "regret of what is chosen"
+SOON: Final = 13
+"""The weeks of a quarter of a year."""
+_SOON_WEEKS: Final = (1, 2, 4, 8, SOON, 26, 52, 104)
 """After how many weeks of learning it is looked at what a strategy has chosen."""
-_DAYS_PER_MONTH: Final = 365.25 / 12
+_MONTH_WEEKS: Final = 4
+"""Consecutive weeks are alike: the bootstrap draws this many together."""
 _OF_THE_TEXT: Final[Mapping[str, object]] = {
     "weeks": 104, "threshold_h": 40, "epsilon": 0.5, "epsilon_decay": 1.0, "decay": 1.0, "noise": NOISE, "cores": None,
 }  # fmt: skip
 """The settings of the paper's text; of those that may be none, none stands for the same."""
-
-
-def noise_of(results: Results, variant: str) -> float:
-    """Return how far a simulated wait may be wrong, as a part of it: what was chosen, or what the variant has."""
-    chosen = results.parameters.get("noise")
-    return NOISES[variant] if chosen is None else float(chosen)
-
-
-def is_ours(results: Results, variant: str) -> bool:
-    """Return whether the settings are not those of the paper's text: another variant, or a setting that was chosen."""
-    of = results.parameters
-    return variant != "text" or any(of.get(name) not in {None, value} for name, value in _OF_THE_TEXT.items())
-
-
-def last_of(results: Results) -> Results:
-    """Return the results without the rows of the weeks: one row per cell."""
-    if "total_wait_s" not in results.table:
-        return results
-    return replace(results, table=results.table.dropna(subset=["total_wait_s"]))
+_NOTHING: Final = pd.Series(dtype=float, index=pd.Index([], name=REPLICATION))
 
 
 def settings_of(results: Results) -> list[tuple[str, str]]:
     """Return each variant and log."""
     return [(str(v), str(w)) for v in results.factors["variant"] for w in results.factors["workload"]]
-
-
-def totals_of(last: Results, variant: str, workload: str, measure: str = "total_wait_s") -> pd.DataFrame:
-    """Return a measure of the resamples: a row per replication of which nothing is missing, a column per strategy."""
-    if measure not in last.table:
-        return pd.DataFrame()
-    table = last.where(variant=variant, workload=workload)
-    table = table[~table["strategy"].str.endswith(LOGGED)]
-    return table.pivot_table(index="replication", columns="strategy", values=measure).dropna()
-
-
-def against_first(rows: Floats) -> Floats:
-    """Return float64[..., columns - 1]: all waits of a column over those of the first, less 1 (equation 11).
-
-    Where nobody waits in the first, it is 0 if nobody does in the other, and infinite if somebody does.
-    """
-    sums = rows.sum(axis=-2)
-    first, others = sums[..., :1], sums[..., 1:]
-    known = np.broadcast_to(first > 0.0, others.shape)
-    ratio = np.divide(others, first, out=np.where(others > 0.0, np.inf, 1.0), where=known)
-    changes: Floats = ratio - 1.0
-    return changes
-
-
-def change(totals: pd.DataFrame, strategy: str, against: str = BASE, *, seed: int = 0) -> Effect | None:
-    """Return how much longer all waits are than under another strategy, as a fraction (equation 11).
-
-    It is the sum of the differences over the resamples, divided by the sum of the others. None if one of the two is
-    missing, or nobody waits in any resample.
-    """
-    if not {strategy, against} <= set(totals) or totals[against].sum() <= 0.0:
-        return None
-    return bootstrap_rows(totals[[against, strategy]].to_numpy(), best_gain, seed=seed)
 
 
 def fixed_in(totals: pd.DataFrame) -> list[str]:
@@ -99,288 +86,314 @@ def best_of(totals: pd.DataFrame) -> str | None:
     return None if len(fixed) < 2 or totals.empty else str(totals[fixed].sum().idxmin())
 
 
-def against_best(totals: pd.DataFrame, strategy: str, *, seed: int = 0) -> Effect | None:
-    """Return how much longer all waits are than under the best order, which each bootstrap sample finds for itself."""
-    others = [name for name in fixed_in(totals) if name != strategy]
-    if strategy not in totals or len(others) < 2 or totals[[strategy, *others]].sum().min() <= 0.0:
-        return None
+class SelectionResults(StudyResults):
+    """The results of the study by a variant, as they are asked for: the waits on a log, by strategy and resample.
 
-    def regret(rows: Floats) -> Floats:
-        with np.errstate(divide="ignore"):  # where nobody waits under the best, it is infinite
-            longer: Floats = 1.0 / (1.0 + best_gain(rows)) - 1.0
-        return longer
+    Parameters
+    ----------
+    results
+        The results of a campaign.
+    variant
+        The variant.
+    """
 
-    return bootstrap_rows(totals[[strategy, *others]].to_numpy(), regret, seed=seed)
+    order = (*TWELVE_ORDERS, *TUNERS)
 
+    def __init__(self, results: Results, variant: str = "text") -> None:
+        super().__init__(results)
+        self.variant = variant
+        with_sums = TOTAL in results.table
+        self.last = replace(results, table=results.table.dropna(subset=[TOTAL])) if with_sums else results
+        """Without the rows of the weeks: one row per cell."""
+        self._totals: dict[tuple[str, str, str], pd.DataFrame] = {}
 
-def best_gain(rows: Floats) -> Floats:
-    """Return the improvement of the best of the other columns, or of the only one, on the first: negative."""
-    best: Floats = against_first(rows).min(axis=-1)
-    return best
+    def by(self, variant: str) -> "SelectionResults":
+        """Return the same by a variant."""
+        found = copy(self)
+        found.variant = variant
+        return found
 
+    @property
+    def by_variant(self) -> Iterator["SelectionResults"]:
+        """The results by each variant."""
+        return (self.by(str(name)) for name in self.results.factors["variant"])
 
-def spread(rows: Floats) -> Floats:
-    """Return what lies between the most and the least waits of the columns, as a part of those of the first."""
-    change = np.concatenate([np.zeros((*rows.shape[:-2], 1)), against_first(rows)], axis=-1)
-    apart: Floats = change.max(axis=-1) - change.min(axis=-1)
-    return apart
+    @property
+    def each(self) -> Iterator[tuple["SelectionResults", str]]:
+        """The results by each variant, with each log."""
+        return ((self.by(variant), workload) for variant, workload in settings_of(self.results))
 
+    @property
+    def subjects(self) -> list[str]:
+        """The logs."""
+        return [str(name) for name in self.results.factors["workload"]]
 
-def rows_against_base(totals: pd.DataFrame) -> Floats | None:
-    """Return float64[replications, 1 + orders], the waits under FCFS and the other orders; None without both."""
-    fixed = fixed_in(totals)
-    if BASE not in fixed or len(fixed) < 2 or totals[BASE].sum() <= 0.0:
-        return None
-    return totals[[BASE, *(name for name in fixed if name != BASE)]].to_numpy()
+    @property
+    def ours(self) -> bool:  # type: ignore[override]  # it depends on the variant
+        """Whether the settings are not those of the paper's text: another variant, or a setting that was chosen."""
+        of = self.results.parameters
+        return self.variant != "text" or any(of.get(name) not in {None, value} for name, value in _OF_THE_TEXT.items())
 
+    @property
+    def noise(self) -> float:
+        """How far a simulated wait may be wrong, as a part of it: what was chosen, or what the variant has."""
+        chosen = self.results.parameters.get("noise")
+        return NOISES[self.variant] if chosen is None else float(str(chosen))
 
-def by_percentiles(totals: pd.DataFrame, statistic: Callable[[Floats], Floats], *, seed: int = 0) -> Effect | None:
-    """Return `band` or `clear` on a log; None if nobody waits under FCFS in a resample."""
-    rows = rows_against_base(totals)
-    if rows is None or rows[:, 0].min() <= 0.0:
-        return None
-    return bootstrap_rows(rows, statistic, seed=seed, needed=ENOUGH_FOR_TAILS)
+    # -- as sentences ask for them ------------------------------------------------------------------
 
+    def value(self, column: str, alternative: str, subject: str, **moved: Any) -> Values:  # noqa: ANN401, ARG002
+        """Return what the orders cost that a strategy uses in a week; no other column is asked for."""
+        costs: Mapping[int, Values] = {int(str(week)): cost for week, cost in self.chosen(subject, alternative).items()}
+        return costs.get(moved["week"], _NOTHING)
 
-def _percentiles(rows: Floats) -> tuple[Floats, Floats]:
-    """Return float64[..., orders], the 10th and the 90th percentile of the improvements over the resamples."""
-    low, high = np.quantile(rows[..., 1:] / rows[..., :1] - 1.0, (0.1, 0.9), axis=-2)
-    return low, high
+    def text(self, said: Sentence, on: Sequence[str]) -> str:
+        """Return a sentence with its log and variant, and with the noise that there is."""
+        where = f"({self.variant})" if said.together else f"on {log_name(on[0])} ({self.variant})"
+        return said.text.format(on=where, noise=100.0 * self.noise)
 
+    def measure(self, said: Sentence) -> str:
+        """Return what is measured, with what was chosen of it."""
+        return said.measure.format(half_life_weeks=self.results.parameters.get("epsilon_half_life_weeks", SOON))
 
-def band(rows: Floats) -> Floats:
-    """Return how far the 10th and 90th percentile lie apart, mean over the columns, over the best improvement."""
-    low, high = _percentiles(rows)
-    best = np.maximum(-best_gain(rows), 1e-9)  # where no order is better than FCFS, a band is as wide as none
-    wide: Floats = (high - low).mean(axis=-1) / best
-    return wide
+    def is_ours(self, said: Sentence, on: Sequence[str]) -> bool:
+        """Return whether a sentence is ours, or what it is judged on: the settings, the log, or that of its figure."""
+        if said.together or super().is_ours(said, on):
+            return super().is_ours(said, on)
+        log = log_of(on[0])
+        return log is None or any(figure in said.source and log != shown for figure, shown in SHOWN_ON.items())
 
+    def scope(self, said: Sentence, on: Sequence[str]) -> Scope | None:
+        """Return what of the paper's design a sentence needs that is about all orders or all logs; None of others."""
+        strategies = self.named(said.compared)
+        if not said.together and not set(TWELVE_ORDERS) <= set(strategies):
+            return None
+        logs = tuple(TABLE_1) if said.together else (name_of(on[0]),)
+        where = {"variant": (self.variant,), "workload": logs}
+        return Scope(at_each=where, along={"strategy": strategies}, a_part_may=said.compared.a_part_may)
 
-def clear(rows: Floats) -> Floats:
-    """Return the share of the columns of which both percentiles have one sign."""
-    low, high = _percentiles(rows)
-    share: Floats = (low * high > 0.0).mean(axis=-1)
-    return share
+    # -- waits on a log -----------------------------------------------------------------------------
 
+    def totals(self, workload: str, column: str = TOTAL) -> pd.DataFrame:
+        """Return a column of the resamples: a row per replication that lacks nothing, a column per strategy."""
+        key = (self.variant, workload, column)
+        if key not in self._totals:
+            if column not in self.last.table:
+                return pd.DataFrame()
+            table = self.last.where(variant=self.variant, workload=workload)
+            table = table[~table["strategy"].str.endswith(LOGGED)]
+            self._totals[key] = table.pivot_table(index=REPLICATION, columns="strategy", values=column).dropna()
+        return self._totals[key]
 
-def per_cent(effect: Effect, name: str = "waits (%)") -> dict[str, float | None]:
-    """Return an effect in per cent."""
-    values = {name: effect.estimate, "low": effect.low, "high": effect.high}
-    return {name: None if value is None else 100.0 * value for name, value in values.items()}
+    def waits(self, workload: str) -> bool:
+        """Return whether anybody waits under FCFS, as far as that was run."""
+        totals = self.totals(workload)
+        return BASE in totals and bool(totals[BASE].sum() > 0.0)
 
+    def change(self, workload: str, strategy: str, against: str = BASE, column: str = TOTAL) -> Effect | None:
+        """Return how much longer all waits are than under another strategy, as a fraction (equation 11).
 
-# -- tables 1 to 3 ----------------------------------------------------------------------------------
+        It is the sum of the differences over the resamples, divided by the sum of the others. None if one of the two is
+        missing, or nobody waits in any resample.
+        """
+        return self.compare(workload, best_gain, against, [strategy], column=column)
 
+    def compare(
+        self,
+        workload: str,
+        statistic: Callable[[Floats], Floats],
+        first: str,
+        others: Sequence[str],
+        *,
+        column: str = TOTAL,
+        each: bool = False,
+        least: int = 1,
+        needed: int = ENOUGH,
+    ) -> Effect | None:
+        """Return a statistic of the waits under a strategy, and under others of those that were run.
 
-def logs(last: Results) -> pd.DataFrame:
-    """Return table 1: the logs as they were simulated, beside what is printed."""
-    if "log_jobs" not in last.table:
-        return pd.DataFrame()
-    rows = []
-    for workload, found in last.table.dropna(subset=["log_jobs"]).groupby("workload", sort=False):
-        one = found.iloc[0]
-        ours = (one["log_cores"], one["log_jobs"] / 1000.0, one["log_days"] / _DAYS_PER_MONTH)
-        printed = TABLE_1.get(log_of(str(workload)) or "")
-        said = (None,) * 3 if printed is None else (printed.cores, printed.kilojobs, printed.months)
-        row: dict[str, Any] = {"log": log_name(str(workload))}
-        for what, value, other in zip(("cores", "jobs (k)", "months"), ours, said, strict=True):
-            row |= {what: value, f"{what}, printed": other, f"{what}, difference": other and value - other}
-        rows.append(row)
-    return pd.DataFrame(rows)
+        Parameters
+        ----------
+        workload
+            The log.
+        statistic
+            Given float64[..., resamples, 1 + others], what is measured.
+        first, others
+            The strategies.
+        column
+            What the waits are.
+        each
+            Whether somebody has to wait under the first in each resample, and not just in one.
+        least
+            How many others there have to be.
+        needed
+            How many resamples an interval takes.
 
+        Returns
+        -------
+        Effect or None
+            None if too little was run, or nobody waits.
+        """
+        totals = self.totals(workload, column)
+        there = [name for name in others if name in totals]
+        if first not in totals or len(there) < least:
+            return None
+        rows = totals[[first, *there]].to_numpy()
+        if (rows[:, 0].min(initial=np.inf) if each else rows[:, 0].sum()) <= 0.0 or not len(rows):
+            return None
+        return bootstrap_rows(rows, statistic, seed=self.results.seed, needed=needed)
 
-def fixed_orders(last: Results) -> pd.DataFrame:
-    """Return table 2: eleven orders against FCFS, in per cent, beside what is printed, with the labels in place."""
-    rows = []
-    for variant, workload in settings_of(last):
-        totals = totals_of(last, variant, workload)
-        printed = dict(zip(OTHERS, published_of(workload) or (), strict=False))
-        for order in OTHERS:
-            effect = change(totals, order, seed=last.seed)
-            if effect is None:
-                continue
-            row: dict[str, Any] = {"variant": variant, "log": log_name(workload), "order": order}
-            row |= {"printed as": LABELS.get(order, order), **per_cent(effect)}
-            said = printed.get(order)
-            row |= {"printed (%)": said, "difference (points)": said and 100.0 * effect.estimate - said}
-            rows.append(row)
-    table = pd.DataFrame(rows)
-    if not rows or table["printed (%)"].notna().any():
-        return table
-    return table.drop(columns=["printed as", "printed (%)", "difference (points)"])
+    def regret(self, workload: str, strategy: str) -> Effect | None:
+        """Return how much longer all waits are than under the best order, which each bootstrap sample finds itself."""
+        totals = self.totals(workload)
+        others = [name for name in fixed_in(totals) if name != strategy]
+        if strategy in totals and others and totals[others].sum().min() <= 0.0:
+            return None
+        return self.compare(workload, regret, strategy, others, least=2)
 
+    def likeness(self, workload: str, name: str) -> Effect | None:
+        """Return how like the printed row of table 2 ours is, by a measure of `LIKENESS`; None without the two."""
+        printed = published_of(workload)
+        if printed is None:
+            return None
 
-def strategies(last: Results, names: Sequence[str]) -> pd.DataFrame:
-    """Return table 3: strategies against FCFS, in per cent; what is printed there is a placeholder."""
-    rows = []
-    for variant, workload in settings_of(last):
-        totals = totals_of(last, variant, workload)
-        for name in names:
-            effect = change(totals, name, seed=last.seed)
-            if effect is not None:
-                kind, period = name.split()
-                row = {"variant": variant, "log": log_name(workload), "strategy": kind, "an order a": period}
-                rows.append({**row, **per_cent(effect)})
-    return pd.DataFrame(rows)
+        def like(rows: Floats) -> Floats:
+            return LIKENESS[name](100.0 * against_first(rows), np.array(printed, dtype=np.float64))
 
+        return self.compare(workload, like, BASE, OTHERS, least=len(OTHERS))
 
-# -- more than the paper has ------------------------------------------------------------------------
+    def chosen(self, workload: str, strategy: str) -> pd.DataFrame:
+        """Return what the orders chosen in some weeks cost, had they been kept: a row per replication, a week a column.
 
-
-def regrets(last: Results) -> pd.DataFrame:
-    """Return what each strategy waits more than the best order of each resample, in per cent (hindsight)."""
-    rows = []
-    for variant, workload in settings_of(last):
-        totals = totals_of(last, variant, workload)
+        It is the waits of a whole resample under the order that the strategy uses in that week, over the least of any
+        order, less 1; of several orders in a week, the mean. Left out are resamples in which nobody waits under some
+        order.
+        """
+        totals = self.totals(workload)
         fixed = fixed_in(totals)
-        least = totals[fixed].min(axis=1) if fixed else pd.Series(dtype=float)
-        if least.sum() <= 0.0:
-            continue
-        for strategy in (name for name in totals if str(name).endswith(tuple(f" {each}" for each in PERIODS))):
-            both = np.stack([least.to_numpy(), totals[strategy].to_numpy()], axis=1)
-            effect = bootstrap_rows(both, best_gain, seed=last.seed)
-            rows.append(
-                {"variant": variant, "log": log_name(workload), "strategy": strategy, **per_cent(effect, "regret (%)")}
-            )
-    return pd.DataFrame(rows)
+        if len(fixed) < len(TWELVE_ORDERS) or strategy not in totals:
+            return pd.DataFrame()
+        least = totals[fixed].min(axis=1)
+        longer = totals[fixed].div(least, axis=0)[least > 0.0] - 1.0
+        if longer.empty:
+            return pd.DataFrame()
+        shares = self.results.where(variant=self.variant, workload=workload, strategy=strategy)
+        shares = shares.set_index([REPLICATION, "week"])[[f"share_{name}" for name in TWELVE_ORDERS]]
+        last_week = int(shares.index.get_level_values("week").max())
+        columns = {}
+        for week in [*(week for week in _SOON_WEEKS if week < last_week), last_week]:
+            used = shares.xs(week, level="week").reindex(longer.index)
+            columns[week] = pd.Series((used.to_numpy() * longer.to_numpy()).sum(axis=1), index=longer.index)
+        return pd.DataFrame(columns)
+
+    # -- waits on several logs ----------------------------------------------------------------------
+
+    @property
+    def note(self) -> str:
+        """On how many of the paper's logs it is, if not on all."""
+        there = len(TABLE_1) - len(missing_from(self._logs))
+        return "" if there == len(TABLE_1) else f"on {there} of the {len(TABLE_1)} logs of table 1"
+
+    @property
+    def _logs(self) -> list[str]:
+        """The paper's logs on which somebody waits under FCFS."""
+        return [name for name in self.subjects if log_of(name) is not None and self.waits(name)]
+
+    def over_logs(self, statistic: Callable[[Floats, Floats], Floats], *sides: Sequence[str]) -> Effect | None:
+        """Return a statistic of the waits over those under FCFS, float64[..., logs, strategies], of one side and other.
+
+        Bootstrap samples are of replications: those of different logs are independent anyway.
+        """
+        strategies = [name for side in sides for name in side]
+        parts = [self.totals(name) for name in self._logs]
+        if not parts or not all(set(strategies) <= set(each) for each in parts):
+            return None
+        both = [each[[BASE, *strategies]].set_axis(range(1 + len(strategies)), axis=1) for each in parts]
+        rows = pd.concat(both, axis=1, join="inner")
+        if rows.empty:
+            return None
+
+        def measured(rows: Floats) -> Floats:
+            waits = np.moveaxis(rows.reshape((*rows.shape[:-1], len(both), -1)), -3, -2)
+            over_base = 1.0 + against_first(waits)
+            return statistic(over_base[..., : len(sides[0])], over_base[..., len(sides[0]) :])
+
+        return bootstrap_rows(rows.to_numpy(), measured, seed=self.results.seed)
+
+    # -- measures that no column has ------------------------------------------------------------------
+
+    def _of_others(
+        self,
+        said: Sentence,
+        on: Sequence[str],
+        *,
+        statistic: Callable[[Floats], Floats],
+        **how: Any,  # noqa: ANN401
+    ) -> Evidence | None:
+        """Return a statistic of the waits against those under one strategy."""
+        (against,) = names_of(said.compared.against)
+        return _evidence(self.compare(on[0], statistic, against, names_of(said.compared.of), **how))
+
+    def _regret(self, said: Sentence, on: Sequence[str]) -> Evidence | None:
+        return _evidence(self.regret(on[0], str(said.compared.of)))
+
+    def _like(self, said: Sentence, on: Sequence[str]) -> Evidence | None:
+        return _evidence(self.likeness(on[0], str(said.compared.values)))
+
+    def _antagonistic(self, said: Sentence, on: Sequence[str]) -> Evidence | None:
+        """Return how much longer the longest waits are than under FCFS, or how much less all waits: the lesser."""
+        both = [self.totals(on[0], column) for column in (LONGEST, TOTAL)]
+        pair = [BASE, str(said.compared.of)]
+        if not set(pair) <= set(both[0]) or not self.waits(on[0]):
+            return None
+        rows = pd.concat([each[pair] for each in both], axis=1).to_numpy()
+        return Evidence(bootstrap_rows(rows, antagonistic, seed=self.results.seed))
+
+    def _weekly_variation(self, said: Sentence, on: Sequence[str]) -> Evidence | None:
+        """Return the standard deviation of weekly means on the log itself over their mean: the least of all orders."""
+        names = {f"{order}{LOGGED}" for order in names_of(said.compared.of)}
+        if not {"jobs", "wait_s", "week"} <= set(self.results.table):
+            return None
+        table = self.results.where(variant=self.variant, workload=on[0])
+        table = table[table["strategy"].isin(names) & (table["jobs"] > 0)]
+        means = table.assign(mean_s=table["wait_s"] / table["jobs"])
+        means = means.pivot_table(index="week", columns="strategy", values="mean_s").dropna()
+        if not names <= set(means) or means.empty or means.mean().min() <= 0.0:
+            return None
+        return Evidence(bootstrap_rows(means.to_numpy(), variation, seed=self.results.seed, block=_MONTH_WEEKS))
+
+    def _over_logs(
+        self,
+        said: Sentence,
+        on: Sequence[str],  # noqa: ARG002  the paper's logs
+        *,
+        statistic: Callable[[Floats, Floats], Floats],
+        least: int = 1,
+    ) -> Evidence | None:
+        """Return a statistic of the waits on the paper's logs; None if it takes more logs than there are."""
+        if len(self._logs) < least:
+            return None
+        return _evidence(self.over_logs(statistic, names_of(said.compared.of), names_of(said.compared.against)))
+
+    measures = MappingProxyType(
+        {
+            "waits": partial(_of_others, statistic=best_gain),
+            "longest waits": partial(_of_others, statistic=best_gain, column=LONGEST),
+            "spread": partial(_of_others, statistic=spread),
+            "band": partial(_of_others, statistic=band, each=True, needed=ENOUGH_FOR_TAILS),
+            "clear": partial(_of_others, statistic=clear, each=True, needed=ENOUGH_FOR_TAILS),
+            "regret": _regret,
+            "antagonistic": _antagonistic,
+            "weekly variation": _weekly_variation,
+            **dict.fromkeys(LIKENESS, _like),
+            "most divided": partial(_over_logs, statistic=most_divided),
+            "least remaining": partial(_over_logs, statistic=least_remaining),
+            "rank": partial(_over_logs, statistic=rank),
+            "worst regret": partial(_over_logs, statistic=worst_regret),
+            "least worst regret": partial(_over_logs, statistic=least_worst_regret, least=2),
+        }
+    )
 
 
-def likeness(last: Results, variant: str, workload: str) -> dict[str, Effect] | None:
-    """Return how like the printed row of table 2 ours is: ranks, values, signs; None if there is none to compare.
-
-    Signs are equal, too, where one of the two rounds to 0 %.
-    """
-    printed = published_of(workload)
-    totals = totals_of(last, variant, workload)
-    if printed is None or not {BASE, *OTHERS} <= set(totals) or totals[BASE].sum() <= 0.0:
-        return None
-    said = np.array(printed, dtype=np.float64)
-
-    def row(rows: Floats) -> Floats:
-        per_cents: Floats = 100.0 * against_first(rows)
-        return per_cents
-
-    from scipy.stats import rankdata  # noqa: PLC0415  imported in 0.4 s, by those who need it
-
-    rows = totals[[BASE, *OTHERS]].to_numpy()
-    measured = {
-        "rank correlation": lambda some: _correlation(rankdata(row(some), axis=-1), rankdata(said)),
-        "correlation": lambda some: _correlation(row(some), said),
-        "equal signs": lambda some: (np.sign(np.round(row(some))) * np.sign(said) >= 0).mean(axis=-1),
-        "mean distance (points)": lambda some: np.abs(row(some) - said).mean(axis=-1),
-    }
-    return {name: bootstrap_rows(rows, statistic, seed=last.seed) for name, statistic in measured.items()}
-
-
-def _correlation(rows: Floats, said: Floats) -> Floats:
-    """Return Pearson's correlation of each row with what is printed."""
-    one = rows - rows.mean(axis=-1, keepdims=True)
-    other = said - said.mean()
-    spread = np.sqrt((one**2).sum(axis=-1) * (other**2).sum())
-    found: Floats = np.divide((one * other).sum(axis=-1), spread, out=np.zeros_like(spread), where=spread > 0.0)
-    return found
-
-
-def agreement(last: Results) -> pd.DataFrame:
-    """Return how well our table 2 agrees with the printed one, log by log."""
-    rows = []
-    for variant, workload in settings_of(last):
-        for measure, effect in (likeness(last, variant, workload) or {}).items():
-            about = {"variant": variant, "log": log_name(workload), "measure": measure}
-            rows.append({**about, "value": effect.estimate, "low": effect.low, "high": effect.high})
-    return pd.DataFrame(rows)
-
-
-def best_orders(last: Results) -> pd.DataFrame:
-    """Return which order is best on each log, in how many resamples, and what it costs on the other logs.
-
-    The last columns have what the best order of another log waits more on this one than the best of this one, in per
-    cent with its interval, paired by resample.
-    """
-    rows = []
-    for variant in map(str, last.factors["variant"]):
-        found = {str(each): totals_of(last, variant, str(each)) for each in last.factors["workload"]}
-        best = {workload: best_of(totals) for workload, totals in found.items()}
-        for workload, totals in found.items():
-            mine = best[workload]
-            if mine is None:
-                continue
-            wins = float((totals[fixed_in(totals)].idxmin(axis=1) == mine).mean())
-            about = {"variant": variant, "log": log_name(workload), "best order": mine, "best in (% of resamples)": 0.0}
-            about["best in (% of resamples)"] = 100.0 * wins
-            others: list[str | None] = [each for each in found if each != workload and best[each] in totals]
-            for other in others or [None]:
-                row: dict[str, Any] = dict(about)
-                if other is not None:
-                    effect = change(totals, str(best[other]), mine, seed=last.seed)
-                    row |= {"another log": log_name(other), "its best": best[other]}
-                    row |= {} if effect is None else per_cent(effect, "waits here with that (%)")
-                rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def longest_waits(last: Results) -> pd.DataFrame:
-    """Return the longest wait under each order and strategy, mean over the resamples, beside the mean wait."""
-    rows = []
-    for variant, workload in settings_of(last):
-        longest, mean = (totals_of(last, variant, workload, name) for name in ("max_wait_s", "mean_wait_s"))
-        for name in [each for each in last.factors["strategy"] if each in longest]:
-            order = str(name).removesuffix(UNBOUNDED)
-            row: dict[str, Any] = {"variant": variant, "log": log_name(workload), "order or strategy": order}
-            row["threshold"] = "none" if order != name else "as set"
-            row |= {"longest wait (h)": longest[name].mean() / HOUR, "mean wait (h)": mean[name].mean() / HOUR}
-            against = change(longest, str(name), seed=last.seed)
-            rows.append(row | ({} if against is None else per_cent(against, "longest against FCFS (%)")))
-    return pd.DataFrame(rows)
-
-
-def chosen_after(results: Results, last: Results, variant: str, workload: str, strategy: str) -> pd.DataFrame:
-    """Return what the orders chosen in some weeks cost, had they been kept: a row per replication, a column per week.
-
-    It is the waits of a whole resample under the order that the strategy uses in that week, over the least of any
-    order, less 1; of several orders in a week, the mean. Resamples in which nobody waits under some order are left out.
-    """
-    totals = totals_of(last, variant, workload)
-    fixed = fixed_in(totals)
-    if len(fixed) < len(TWELVE_ORDERS) or strategy not in totals:
-        return pd.DataFrame()
-    least = totals[fixed].min(axis=1)
-    regret = totals[fixed].div(least, axis=0)[least > 0.0] - 1.0
-    if regret.empty:
-        return pd.DataFrame()
-    shares = results.where(variant=variant, workload=workload, strategy=strategy).set_index(["replication", "week"])
-    shares = shares[[f"share_{name}" for name in TWELVE_ORDERS]]
-    last_week = int(shares.index.get_level_values("week").max())
-    weeks = [week for week in SOON_WEEKS if week < last_week] + [last_week]
-    columns = {}
-    for week in weeks:
-        used = shares.xs(week, level="week").reindex(regret.index)
-        columns[week] = pd.Series((used.to_numpy() * regret.to_numpy()).sum(axis=1), index=regret.index)
-    return pd.DataFrame(columns)
-
-
-def how_soon(results: Results, last: Results) -> pd.DataFrame:
-    """Return what the orders cost that strategies choose after some weeks, against the best of a resample."""
-    rows = []
-    for variant, workload in settings_of(results):
-        for name in [each for each in TUNERS if each.split()[0] in KINDS[:2]]:
-            found = chosen_after(results, last, variant, workload, name)
-            about = {"variant": variant, "log": log_name(workload), "strategy": name}
-            rows += [
-                {**about, "after weeks": week, "regret of what is chosen (%)": 100.0 * found[week].mean()}
-                for week in found
-            ]
-    return pd.DataFrame(rows)
-
-
-def sentences(last: Results, variant: str, workload: str, *, where: str) -> list[str]:
-    """Return the best order of a log and what strategies reach, as a sentence; none where nobody waits."""
-    totals = totals_of(last, variant, workload)
-    best = best_of(totals)
-    if best is None or BASE not in totals or totals[BASE].sum() <= 0.0:
-        return []
-    sums = totals.sum()
-    named = [name for name in (f"{kind} {period}" for kind in KINDS for period in PERIODS) if name in totals]
-    parts = [f"{name} {100.0 * (sums[name] / sums[BASE] - 1.0):+.0f} %" for name in named]
-    text = f"{where}: the best order is {best}, waits {100.0 * (sums[best] / sums[BASE] - 1.0):+.0f} % against FCFS"
-    return [f"{text}; {', '.join(parts)}." if parts else f"{text}."]
+def _evidence(effect: Effect | None) -> Evidence | None:
+    return None if effect is None else Evidence(effect)

@@ -14,11 +14,9 @@ from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study, require_integer
-from experiments.studies.naming import log_name
-from experiments.studies.selection import results as tables
 from experiments.studies.selection.claims import make_claims
-from experiments.studies.selection.measures import numbers_in_text
 from experiments.studies.selection.paper import ELEMENTS, FILES, PAPER, missing_from
+from experiments.studies.selection.results import SelectionResults
 from experiments.studies.selection.settings import (
     GENERATED,
     KINDS,
@@ -39,6 +37,7 @@ from experiments.studies.selection.settings import (
     shares_of,
     strategy_of,
 )
+from experiments.studies.selection.tables import make_tables, sentences
 from simmodels.engine import Engine
 from simmodels.errors import require_known
 from simmodels.ground.numbers import as_number
@@ -133,36 +132,17 @@ class Selection(Study):
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return tables 1 to 3, how well table 2 agrees with the printed one, and what the paper has no table of."""
-        last = tables.last_of(results)
-        periods = tuple(f" {period}" for period in PERIODS)
-        strategies = [str(name) for name in results.factors["strategy"] if str(name).endswith(periods)]
-        named = {
-            "table 1: the logs": tables.logs(last),
-            "table 2: fixed orders against FCFS": tables.fixed_orders(last),
-            "table 3: strategies against FCFS": tables.strategies(last, strategies),
-            "numbers in the text": numbers_in_text(last),
-            "agreement with the printed table 2": tables.agreement(last),
-            "the best order of each log": tables.best_orders(last),
-            "regret against the best order of each resample": tables.regrets(last),
-            "how soon it is learned": tables.how_soon(results, last),
-            "the longest waits": tables.longest_waits(last),
-        }
-        return {name: table for name, table in named.items() if len(table) or name.startswith("table")}
+        return make_tables(SelectionResults(results))
 
     def findings(self, results: Results) -> Sequence[str]:
         """Return which logs of the paper are missing, and the best order and strategies of each log."""
-        logs = [str(name) for name in results.factors["workload"]]
-        missing = missing_from(logs)
-        found = []
-        if missing:
-            found.append(
-                f"Not run, of the paper's seven logs: {', '.join(missing)}. They come from the Parallel Workloads "
-                f"Archive: --workload {FILES}"
-            )
-        last = tables.last_of(results)
-        for variant, workload in tables.settings_of(last):
-            found += tables.sentences(last, variant, workload, where=f"{log_name(workload)} ({variant})")
-        return found
+        found = SelectionResults(results)
+        missing = missing_from(found.subjects)
+        said = [text for by, workload in found.each for text in sentences(by, workload)]
+        if not missing:
+            return said
+        where = f"They come from the Parallel Workloads Archive: --workload {FILES}"
+        return [f"Not run, of the paper's seven logs: {', '.join(missing)}. {where}", *said]
 
     def figures(self, results: Results) -> "Mapping[str, Figure]":
         """Return figures 1 to 6 of the paper, for each log and variant."""

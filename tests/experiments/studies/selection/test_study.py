@@ -11,26 +11,16 @@ import pytest
 import simmodels as sm
 import workloads as wl
 from experiments.campaigns import run
+from experiments.campaigns.claims import Claim
 from experiments.campaigns.planning.plan import Plan
 from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
 from experiments.studies.naming import log_name
+from experiments.studies.selection.claims import make_claims
+from experiments.studies.selection.measures import against_first, band, best_gain, clear, spread
 from experiments.studies.selection.paper import OTHERS, TABLE_1, TABLE_2, log_of, published_of
-from experiments.studies.selection.results import (
-    against_best,
-    against_first,
-    band,
-    best_gain,
-    by_percentiles,
-    change,
-    chosen_after,
-    clear,
-    fixed_in,
-    is_ours,
-    last_of,
-    spread,
-)
+from experiments.studies.selection.results import BASE, SelectionResults, fixed_in
 from experiments.studies.selection.settings import LOGGED, SEVEN, TUNERS, UNBOUNDED, read_log
 from experiments.studies.selection.study import Selection
 from simmodels.errors import RequestError
@@ -155,6 +145,8 @@ def test_effects_that_only_hold_on_some_log_cannot_fail_without_all_of_them(camp
     assert claims[text].effect is None
     assert claims[text].note.startswith("on 1 of the 7 logs of table 1; there it is ")
     assert claims["LAF (printed: SAF) is remarkably inefficient: it is the last (text)"].effect is None
+    differs = claims["Which order is best differs between logs: none is close to the best on all (text)"]
+    assert differs.note == "on 1 of the 7 logs of table 1", "one log says nothing of others"
     nowhere = claims["Noisy feedback nowhere divides the mean wait by more than a factor of 2 (text)"]
     assert nowhere.effect is None, "on another log it may"
     assert nowhere.note.startswith("on 1 of the 7 logs of table 1; there it is ")
@@ -183,7 +175,7 @@ def test_what_is_learned_soon_is_the_cost_of_keeping_what_was_chosen() -> None:
             rows.append({**same, "strategy": "full week", "week": week, "total_wait_s": total_s, **shares})
     factors = {"variant": ("text",), "workload": ("a",), "strategy": (*sm.TWELVE_ORDERS, "full week")}
     results = Results(table=pd.DataFrame(rows), factors=factors)
-    found = chosen_after(results, last_of(results), "text", "a", "full week")
+    found = SelectionResults(results).chosen("a", "full week")
     assert found[1].tolist() == [0.5, 1.0], "FCFS, against the best"
     assert found[2].tolist() == [0.0, 0.0], "LCFS is the best"
 
@@ -199,36 +191,69 @@ def test_the_band_of_percentiles_is_measured_against_the_best_improvement() -> N
     assert spread(rows) == pytest.approx(0.5)
 
 
+def _of_waits(**total_wait_s: list[float]) -> SelectionResults:
+    """Return the results on a log, "a", of these total waits by strategy and resample."""
+    rows = [
+        {"variant": "text", "workload": "a", "strategy": strategy, "replication": replication, "total_wait_s": wait_s}
+        for strategy, waits_s in total_wait_s.items()
+        for replication, wait_s in enumerate(waits_s)
+    ]
+    factors = {"variant": ("text",), "workload": ("a",), "strategy": tuple(total_wait_s)}
+    return SelectionResults(Results(table=pd.DataFrame(rows), factors=factors))
+
+
+def _clear(found: SelectionResults) -> Claim:
+    (claim,) = [each for each in make_claims(found.results) if each.text.startswith("The percentiles of most orders")]
+    return claim
+
+
 def test_percentiles_of_few_resamples_have_no_interval() -> None:
-    waits = {"FCFS": np.full(49, 100.0), "SAF": np.linspace(40.0, 60.0, 49), "SPF": np.full(49, 90.0)}
-    effect = by_percentiles(pd.DataFrame(waits), clear)
+    waits = {"FCFS": [100.0] * 49, "SAF": np.linspace(40.0, 60.0, 49).tolist(), "SPF": [90.0] * 49}
+    effect = _clear(_of_waits(**waits)).effect
     assert effect is not None
     assert (effect.estimate, effect.low, effect.needed) == (1.0, None, 50)
     waits["FCFS"][0] = 0.0
-    assert by_percentiles(pd.DataFrame(waits), clear) is None, "an improvement on no wait"
+    assert _clear(_of_waits(**waits)).effect is None, "an improvement on no wait"
 
 
 def test_a_resample_in_which_nobody_waits_counts_in_equation_11() -> None:
-    totals = pd.DataFrame({"FCFS": [0.0, 4.0], "SAF": [0.0, 2.0], "SPF": [1.0, 2.0]})
-    effect = change(totals, "SAF")
+    waits = {"FCFS": [0.0, 4.0], "SAF": [0.0, 2.0], "SPF": [1.0, 2.0]}
+    found = _of_waits(**waits)
+    effect = found.change("a", "SAF")
     assert effect is not None
     assert effect.estimate == -0.5
-    assert fixed_in(totals) == ["FCFS", "SPF", "SAF"]
-    regret = against_best(totals, "SPF")
+    assert fixed_in(found.totals("a")) == ["FCFS", "SPF", "SAF"]
+    regret = found.regret("a", "SPF")
     assert regret is not None
     assert regret.estimate == pytest.approx(0.5)
-    none = totals.assign(FCFS=0.0)
-    assert change(none, "SAF") is None
-    assert against_first(none.to_numpy()).tolist() == [np.inf, np.inf]
+    none = _of_waits(**waits | {"FCFS": [0.0, 0.0]})
+    assert none.change("a", "SAF") is None
+    assert against_first(none.totals("a")[[BASE, "SAF", "SPF"]].to_numpy()).tolist() == [np.inf, np.inf]
 
 
 def test_other_settings_than_those_of_the_text_are_ours() -> None:
-    results = Results(table=pd.DataFrame(), factors={}, parameters=Selection.parameters)
-    assert not is_ours(results, "text")
-    assert is_ours(results, "program")
-    assert not is_ours(replace(results, parameters={**Selection.parameters, "noise": 0.15, "threshold_h": 40}), "text")
+    def is_ours(variant: str = "text", **chosen: object) -> bool:
+        given = Results(table=pd.DataFrame(), factors={}, parameters={**Selection.parameters, **chosen})
+        return SelectionResults(given, variant).ours
+
+    assert not is_ours()
+    assert is_ours("program")
+    assert not is_ours(noise=0.15, threshold_h=40)
     for name, value in (("noise", 0.2), ("threshold_h", 0), ("epsilon", 0.1), ("decay", 0.5), ("weeks", 52)):
-        assert is_ours(replace(results, parameters={**Selection.parameters, name: value}), "text")
+        assert is_ours(**{name: value})
+
+
+def test_what_a_figure_shows_of_one_log_is_the_papers_on_that_only() -> None:
+    factors = {"variant": ("text",), "workload": ("KTH-SP2", "UniLu-Gaia", "mine"), "strategy": ("FCFS",)}
+    claims = make_claims(Results(table=pd.DataFrame(columns=list(factors)), factors=factors))
+    ours = {claim.text: claim.ours for claim in claims}
+    for text, shown in (
+        ("The percentiles of each order lie on one side of FCFS on {} (text)", "UniLu-Gaia"),
+        ("The mean wait varies a lot from week to week under each of seven orders on {} (text)", "KTH-SP2"),
+    ):
+        assert [log for log in factors["workload"] if not ours[text.format(log)]] == [shown]
+    gains = "Another order than FCFS gains considerably on {} (text)"
+    assert [ours[gains.format(log)] for log in factors["workload"]] == [False, False, True]
 
 
 def test_what_runs_beside_the_tables_runs_with_the_texts_variant() -> None:

@@ -1,0 +1,264 @@
+"""The tables of the selection study: improvements by equation 11, beside what the paper prints.
+
+References
+----------
+See `experiments.studies.selection.paper`.
+"""
+
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from experiments.campaigns.results import Results
+from experiments.campaigns.statistics import ENOUGH_FOR_TAILS, Effect, bootstrap_rows
+from experiments.studies.naming import log_name
+from experiments.studies.selection.measures import LIKENESS, band, best_gain, least_remaining, most_divided
+from experiments.studies.selection.paper import (
+    FACTOR,
+    FIG_2_ON,
+    HALF,
+    LABELS,
+    OTHERS,
+    REMAINS,
+    SIMULATIONS,
+    TABLE_1,
+    YEARS,
+    log_of,
+    published_of,
+)
+from experiments.studies.selection.results import BANDIT, BASE, LONGEST, NOISY, SelectionResults, best_of, fixed_in
+from experiments.studies.selection.settings import KINDS, PERIODS, TUNERS, UNBOUNDED, YEAR_WEEKS
+from simmodels.policies.orders import TWELVE_ORDERS
+from simmodels.units import HOUR
+
+Row: TypeAlias = dict[str, Any]
+_DAYS_PER_MONTH: Final = 365.25 / 12
+_COUNTED: Final = (*TWELVE_ORDERS, *(name for name in TUNERS if not name.startswith("random")))
+"""What the paper counts as simulations: the orders, full and noisy feedback and the bandit, not random choice."""
+
+
+def make_tables(found: SelectionResults) -> dict[str, pd.DataFrame]:
+    """Return tables 1 to 3, how well table 2 agrees with the printed one, and what the paper has no table of."""
+    tables = {
+        "table 1: the logs": _logs(found.last),
+        "table 2: fixed orders against FCFS": _fixed_orders(found),
+        "table 3: strategies against FCFS": _strategies(found),
+        "numbers in the text": _numbers(found),
+        "agreement with the printed table 2": _agreement(found),
+        "the best order of each log": _best_orders(found),
+        "regret against the best order of each resample": _regrets(found),
+        "how soon it is learned": _how_soon(found),
+        "the longest waits": _longest_waits(found),
+    }
+    return {name: table for name, table in tables.items() if len(table) or name.startswith("table")}
+
+
+def _about(by: SelectionResults, workload: str) -> Row:
+    """Return the first columns of a row."""
+    return {"variant": by.variant, "log": log_name(workload)}
+
+
+def _ends(effect: Effect, name: str) -> Row:
+    """Return an effect under a name, and the ends of its interval."""
+    return {name: effect.estimate, "low": effect.low, "high": effect.high}
+
+
+def _per_cent(effect: Effect | None, name: str = "waits (%)") -> Row:
+    """Return an effect in per cent; nothing if there is none."""
+    ends = {} if effect is None else _ends(effect, name)
+    return {name: None if value is None else 100.0 * value for name, value in ends.items()}
+
+
+def _logs(last: Results) -> pd.DataFrame:
+    """Return table 1: the logs as they were simulated, beside what is printed."""
+    if "log_jobs" not in last.table:
+        return pd.DataFrame()
+    rows = []
+    for workload, found in last.table.dropna(subset=["log_jobs"]).groupby("workload", sort=False):
+        one = found.iloc[0]
+        ours = (one["log_cores"], one["log_jobs"] / 1000.0, one["log_days"] / _DAYS_PER_MONTH)
+        printed = TABLE_1.get(log_of(str(workload)) or "")
+        said = (None,) * 3 if printed is None else (printed.cores, printed.kilojobs, printed.months)
+        row: Row = {"log": log_name(str(workload))}
+        for what, value, other in zip(("cores", "jobs (k)", "months"), ours, said, strict=True):
+            row |= {what: value, f"{what}, printed": other, f"{what}, difference": other and value - other}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _fixed_orders(found: SelectionResults) -> pd.DataFrame:
+    """Return table 2: eleven orders against FCFS, in per cent, beside what is printed, with the labels in place."""
+    rows = []
+    for by, workload in found.each:
+        printed = dict(zip(OTHERS, published_of(workload) or (), strict=False))
+        for order in OTHERS:
+            effect = by.change(workload, order)
+            if effect is None:
+                continue
+            said = printed.get(order)
+            row = _about(by, workload) | {"order": order, "printed as": LABELS.get(order, order), **_per_cent(effect)}
+            rows.append(row | {"printed (%)": said, "difference (points)": said and 100.0 * effect.estimate - said})
+    table = pd.DataFrame(rows)
+    if not rows or table["printed (%)"].notna().any():
+        return table
+    return table.drop(columns=["printed as", "printed (%)", "difference (points)"])
+
+
+def _strategies(found: SelectionResults) -> pd.DataFrame:
+    """Return table 3: strategies against FCFS, in per cent; what is printed there is a placeholder."""
+    rows = []
+    for by, workload in found.each:
+        for kind, _, period in (str(name).partition(" ") for name in found.results.factors["strategy"]):
+            effect = by.change(workload, f"{kind} {period}") if period in PERIODS else None
+            if effect is not None:
+                rows.append(_about(by, workload) | {"strategy": kind, "an order a": period} | _per_cent(effect))
+    return pd.DataFrame(rows)
+
+
+def _regrets(found: SelectionResults) -> pd.DataFrame:
+    """Return what each strategy waits more than the best order of each resample, in per cent (hindsight)."""
+    rows = []
+    for by, workload in found.each:
+        totals = by.totals(workload)
+        fixed = fixed_in(totals)
+        least = totals[fixed].min(axis=1) if fixed else pd.Series(dtype=float)
+        if least.sum() <= 0.0:
+            continue
+        for strategy in (name for name in totals if str(name).partition(" ")[2] in PERIODS):
+            both = np.stack([least.to_numpy(), totals[strategy].to_numpy()], axis=1)
+            effect = bootstrap_rows(both, best_gain, seed=found.results.seed)
+            rows.append(_about(by, workload) | {"strategy": strategy} | _per_cent(effect, "regret (%)"))
+    return pd.DataFrame(rows)
+
+
+def _agreement(found: SelectionResults) -> pd.DataFrame:
+    """Return how well our table 2 agrees with the printed one, log by log."""
+    every = ((by, log, name, by.likeness(log, name)) for by, log in found.each for name in LIKENESS)
+    rows = [
+        _about(by, log) | {"measure": name} | _ends(effect, "value")
+        for by, log, name, effect in every
+        if effect is not None
+    ]
+    return pd.DataFrame(rows)
+
+
+def _best_orders(found: SelectionResults) -> pd.DataFrame:
+    """Return which order is best on each log, in how many resamples, and what it costs on the other logs.
+
+    The last columns have what the best order of another log waits more on this one than the best of this one, in per
+    cent with its interval, paired by resample.
+    """
+    rows: list[Row] = []
+    for by in found.by_variant:
+        best = {workload: best_of(by.totals(workload)) for workload in by.subjects}
+        for workload, mine in best.items():
+            if mine is None:
+                continue
+            totals = by.totals(workload)
+            wins = float((totals[fixed_in(totals)].idxmin(axis=1) == mine).mean())
+            about = _about(by, workload) | {"best order": mine, "best in (% of resamples)": 100.0 * wins}
+            others = {other: its for other, its in best.items() if other != workload and its in totals}
+            rows += [
+                about
+                | {"another log": log_name(other), "its best": its}
+                | _per_cent(by.change(workload, str(its), mine), "waits here with that (%)")
+                for other, its in others.items()
+            ] or [about]
+    return pd.DataFrame(rows)
+
+
+def _longest_waits(found: SelectionResults) -> pd.DataFrame:
+    """Return the longest wait under each order and strategy, mean over the resamples, beside the mean wait."""
+    rows = []
+    for by, workload in found.each:
+        longest, mean = (by.totals(workload, column) for column in (LONGEST, "mean_wait_s"))
+        for name in [str(each) for each in found.results.factors["strategy"] if each in longest]:
+            order = name.removesuffix(UNBOUNDED)
+            row = _about(by, workload) | {"order or strategy": order}
+            row |= {"threshold": "none" if order != name else "as set"}
+            row |= {"longest wait (h)": longest[name].mean() / HOUR, "mean wait (h)": mean[name].mean() / HOUR}
+            rows.append(row | _per_cent(by.change(workload, name, column=LONGEST), "longest against FCFS (%)"))
+    return pd.DataFrame(rows)
+
+
+def _how_soon(found: SelectionResults) -> pd.DataFrame:
+    """Return what the orders cost that strategies choose after some weeks, against the best of a resample."""
+    rows = []
+    for by, workload in found.each:
+        for name in [each for each in TUNERS if each.split()[0] in KINDS[:2]]:
+            for week, cost in by.chosen(workload, name).items():
+                row = _about(by, workload) | {"strategy": name, "after weeks": week}
+                rows.append(row | {"regret of what is chosen (%)": 100.0 * cost.mean()})
+    return pd.DataFrame(rows)
+
+
+def _numbers(found: SelectionResults) -> pd.DataFrame:
+    """Return the numbers that the paper's sentences have, beside ours: a row per variant and number."""
+    rows = []
+    weeks = float(str(found.results.parameters.get("weeks", 2 * YEAR_WEEKS)))
+    for by in found.by_variant:
+        gaia = [name for name in by.subjects if log_of(name) == FIG_2_ON]
+        tails: Row = {"each": True, "needed": ENOUGH_FOR_TAILS}
+        count = _simulations(by)
+        for place, what, printed, effect in (
+            (
+                "abstract",
+                "mean wait divided by, with noisy feedback, at most",
+                FACTOR,
+                by.over_logs(most_divided, NOISY, [BASE]),
+            ),
+            (
+                "abstract",
+                "mean wait that the bandit leaves, at least",
+                REMAINS,
+                by.over_logs(least_remaining, BANDIT, [BASE]),
+            ),
+            (
+                "section 6.2, fig. 2",
+                f"width of the percentiles over the best improvement, {FIG_2_ON}",
+                HALF,
+                by.compare(gaia[0], band, BASE, TWELVE_ORDERS[1:], **tails) if gaia else None,
+            ),
+            (
+                "section 6.1.4",
+                "simulations, of orders and of three kinds of strategies",
+                SIMULATIONS,
+                Effect.exact(count) if count else None,
+            ),
+            (
+                "section 6.1.4",
+                "simulated years, without those that strategies simulate",
+                YEARS,
+                Effect.exact(count * weeks / YEAR_WEEKS) if count else None,
+            ),
+        ):
+            if effect is not None:
+                row = {"variant": by.variant, "place": place, "number": what, **_ends(effect, "ours")}
+                rows.append(
+                    row | {"printed": printed, "difference": effect.estimate - printed, "logs": by.note or "all"}
+                )
+    return pd.DataFrame(rows)
+
+
+def _simulations(by: SelectionResults) -> int:
+    """Return how many resamples of the paper's logs were run under what the paper counts."""
+    rows = by.last.where(variant=by.variant) if len(by.last.table) else by.last.table
+    if rows.empty:
+        return 0
+    of_the_paper = rows["workload"].map(lambda name: log_of(str(name)) is not None).astype(bool)
+    return int((of_the_paper & rows["strategy"].isin(_COUNTED)).sum())
+
+
+def sentences(by: SelectionResults, workload: str) -> list[str]:
+    """Return the best order of a log and what strategies reach, as a sentence; none where nobody waits."""
+    totals = by.totals(workload)
+    best = best_of(totals)
+    if best is None or not by.waits(workload):
+        return []
+    sums = totals.sum()
+    named = [name for name in (f"{kind} {period}" for kind in KINDS for period in PERIODS) if name in totals]
+    parts = [f"{name} {100.0 * (sums[name] / sums[BASE] - 1.0):+.0f} %" for name in named]
+    where = f"{log_name(workload)} ({by.variant})"
+    text = f"{where}: the best order is {best}, waits {100.0 * (sums[best] / sums[BASE] - 1.0):+.0f} % against FCFS"
+    return [f"{text}; {', '.join(parts)}." if parts else f"{text}."]
