@@ -97,6 +97,7 @@ def test_an_interrupt_where_no_error_can_be_raised_ends_it_a_moment_later(
 
 ANNOUNCED = """
 import importlib, sys
+from experiments.cli.main import main
 
 home, name = sys.argv.pop(1).split(":")
 module = importlib.import_module(home)
