@@ -246,6 +246,11 @@ class Cluster:
             return max(duration_s(self._progress.left_of(job, whole_s), speed, self.checkpoints), 0.0)
         return whole_s if speed == 1.0 else whole_s / speed
 
+    @property
+    def keeps_work(self) -> bool:
+        """Whether work of jobs is kept, or may be: what an attempt takes changes with what was kept."""
+        return bool(self._progress) or self._writes
+
     def lengths_s(self, job: Job) -> tuple[float, float]:
         """Return what `takes_s` says of the runtime and of the estimate of a job."""
         if self.speed == 1.0 and not (self._progress or self._writes):

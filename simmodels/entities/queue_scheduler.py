@@ -17,6 +17,7 @@ from simmodels.entities.going import Going
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError
 from simmodels.passes import queue_events as queue
+from simmodels.passes.prediction import predicted_in_queue
 from simmodels.passes.queue_transfer import take_over
 from simmodels.passes.under_notice import instant_under_notice
 from simmodels.policies.options import takes_options
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from simmodels.policies.option_types import QueueSchedulerOptions
 
 _ROOM: Final = 1024  # slots at first
+_NONE: Final = np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)  # slots, lengths, cores of no jobs
 _REASONS: Final[dict[Backfilling, Reason]] = {
     "greedy": "fits",
     "easy": "ends in time",
@@ -88,6 +90,7 @@ class QueueScheduler(Scheduler):
         self._queue = self.options.open(columns, free=cluster.free_cores, draw=self._drawn(_ROOM), rows=self._rows)
         self._address = int(address_of(self._queue))
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
+        self._slot_of: dict[int, int] = {}  # by id of these
         self._waiting = 0  # how many wait
         self._turn = 0
         self._slots = np.empty(64, np.int64)  # what ended, then what starts
@@ -273,7 +276,7 @@ class QueueScheduler(Scheduler):
                 else:
                     self._slots[finished] = attempt.slot
                     finished += 1
-                    del self._jobs[attempt.slot]
+                    self._forget(attempt.slot)
             ended.clear()
             self._again.clear()
         self._start_all(self._decided(now, finished, arrivals))
@@ -328,7 +331,7 @@ class QueueScheduler(Scheduler):
                 continue
             known = now == attempt.start_s + self._estimate[attempt.slot]
             if known and attempt.slot in self._jobs:
-                del self._jobs[attempt.slot]
+                self._forget(attempt.slot)
                 queue.finish(self._queue, attempt.slot, now)
         if self._submitted:
             self._enter(self._submitted.pop(0), now)
@@ -340,7 +343,7 @@ class QueueScheduler(Scheduler):
                 del self._again[attempt]
                 self._requeue(attempt.slot, now)
             elif attempt.slot in self._jobs:
-                del self._jobs[attempt.slot]
+                self._forget(attempt.slot)
                 queue.finish(self._queue, attempt.slot, now)
         self._start_all(self._decided(now, 0, 0))
         if self._submitted or self._ended:
@@ -361,8 +364,13 @@ class QueueScheduler(Scheduler):
         self._cores[slot] = job.cores
         self._runtime[slot], self._estimate[slot] = self.cluster.lengths_s(job)
         self._jobs[slot] = job
+        self._slot_of[id(job)] = slot
         self._arrived = slot + 1
         self._waiting += 1
+
+    def _forget(self, slot: int) -> None:
+        """Let a job go that is done, or was withdrawn."""
+        del self._slot_of[id(self._jobs.pop(slot))]
 
     def _filled_rows(self, options: QueueOptions) -> Rows:
         """Return what orders know of the jobs that are not done, beyond the columns of the queue."""
@@ -376,11 +384,30 @@ class QueueScheduler(Scheduler):
 
     def _withdraw(self, job: Job) -> None:
         """Take a job out of the queue."""
-        slot = next((slot for slot, each in self._jobs.items() if each is job), -1)
+        slot = self._slot_of.get(id(job), -1)
         if slot < 0 or not queue.withdraw(self._queue, slot, float(self.env.now)):
             self._refuse_withdrawal(job)
-        del self._jobs[slot]
+        self._forget(slot)
         self._waiting -= 1
+
+    def predict_start(self, job: Job) -> float:
+        """Return when a job would start by estimates; see `Scheduler.predict_start`, which says how."""
+        cluster = self.cluster
+        known = id(job) in self._slot_of or any(each is job for each in self._submitted)
+        if self.options.backfilling != "easy" or known or cluster.machines or cluster.keeps_work or self._again:
+            return super().predict_start(job)
+        ended, lengths, needed = _NONE
+        if self._ended:
+            ended = np.array([attempt.slot for attempt in self._ended], np.int64)
+        if self._submitted:
+            lengths = np.array([self._expected_s(each) for each in self._submitted], np.float64)
+            needed = np.array([each.cores for each in self._submitted], np.int64)
+        names = self.order.columns
+        row = np.array(row_of(names, job), np.float64) if names else _NONE[1]
+        asked = job.estimate_s, job.runtime_s, job.cores, self._expected_s(job)
+        now, free = float(self.env.now), cluster.free_cores
+        start = float(predicted_in_queue(self._address, now, free, ended, lengths, needed, asked, row))
+        return super().predict_start(job) if math.isnan(start) else start
 
     def _ahead_of(self, job: Job) -> Iterable[Job]:
         """Return the jobs that wait, in order; for one that does not, those that would stand before it, and the new."""

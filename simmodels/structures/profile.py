@@ -201,6 +201,21 @@ def add(profile, start, end, cores):
 
 
 @compiled
+def append(profile, instant, cores):
+    """Free `cores` more cores from an instant on that is not before the last one of the profile."""
+    last = profile.segments - 1
+    if profile.time[last] == instant:
+        profile.free[last] += cores
+        return
+    if profile.segments == profile.time.size:
+        profile.time = grown(profile.time, 2 * profile.time.size)
+        profile.free = grown(profile.free, 2 * profile.free.size)
+    profile.time[last + 1] = instant
+    profile.free[last + 1] = profile.free[last] + cores
+    profile.segments += 1
+
+
+@compiled
 def most_free(profile, start, end):
     """Return the most cores free at any instant in [start, end)."""
     i = _segment(profile.time, 0, profile.segments, start)

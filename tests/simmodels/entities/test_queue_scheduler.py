@@ -284,3 +284,42 @@ def test_more_jobs_start_and_end_at_an_instant_than_there_was_room_for() -> None
     log = sm.Workload(range(1, 1001), [0.0] * 500 + [7.0] * 500, [7.0] * 1000, [7.0] * 1000, [1] * 1000)
     schedule = sm.simulate(log, cores=500, engine="simpy").validate()
     assert schedule.start_s.tolist() == [0.0] * 500 + [7.0] * 500
+
+
+# -- what it predicts ----------------------------------------------------------------------------------
+
+
+@sm.order
+def sooner_the_longer_it_waits(estimate: np.ndarray, wait: np.ndarray) -> np.ndarray:
+    return estimate - wait
+
+
+@given(st.integers(0, 999), st.sampled_from(["FCFS", "SAF", sooner_the_longer_it_waits]), st.data())
+def test_a_prediction_from_the_queue_is_the_one_from_lists(seed: int, order: Any, data: st.DataObject) -> None:  # noqa: ANN401  an order
+    """Of jobs that wait or would come now, behind those in order, beyond the depth, and of this instant."""
+    backfilling = data.draw(st.sampled_from(["none", "greedy", "easy", "conservative"]))
+    depth = data.draw(st.sampled_from([None, 2]))
+    decide = data.draw(st.sampled_from(["instant", "event"])) if depth is None else "instant"
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "a", cores=8, speed=data.draw(st.sampled_from([1.0, 0.5])))
+    queue = sm.QueueScheduler(env, cluster, order=order, backfilling=backfilling, queue_depth=depth, decide=decide)
+    new, found = log(8, seed + 1), []
+
+    def ask(_: object) -> None:
+        asked = [new.job(len(found) % 8), *queue.waiting[:1], *queue.waiting[-1:]]
+        found.extend((queue.predict_start(job), sm.Scheduler.predict_start(queue, job)) for job in asked)
+
+    for kind in (sm.Submitted, sm.Started, sm.Ended):
+        env.on(kind, ask)
+
+    sm.Source(env, log(40, seed), into=queue)
+    env.run()
+    assert len(found) >= 120
+    assert [one for one, _ in found] == [other for _, other in found]
+
+
+def test_a_prediction_sees_a_job_that_somebody_else_started() -> None:
+    _, queue = queue_on(8)
+    queue.cluster.start(sm.Job(1, 0.0, 5.0, 5.0, 4))
+    assert queue.predict_start(sm.Job(2, 0.0, 1.0, 1.0, 8)) == 5
+    assert queue.predict_start(sm.Job(3, 0.0, 1.0, 1.0, 4)) == 0
