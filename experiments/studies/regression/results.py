@@ -84,7 +84,7 @@ class RegressionResults(StudyResults):
     def by(self, method: Method, among: int = 1) -> "RegressionResults":
         """Return the same by a method, with intervals that hold together with those of n workloads."""
         found = copy(self)
-        found.method, found.among = method, among
+        found.method, found.among, found._windows = method, among, self._windows  # which are those of all methods
         return found
 
     @property

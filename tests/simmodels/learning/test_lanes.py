@@ -1,13 +1,10 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from simmodels.ground.compiled import source_stamp
-from simmodels.learning import kernel, lanes
+from simmodels.learning import lanes
 from simmodels.learning.lanes import WIDTH, aligned, comparators, draw_rows, sort_rows
 
 
@@ -98,9 +95,3 @@ def test_rows_begin_where_a_line_of_the_cache_does(dtype: type, rows: int) -> No
     made = aligned(rows, dtype)
     assert (made.shape, made.dtype, made.ctypes.data % 64) == ((rows, WIDTH), np.dtype(dtype), 0)
     assert made.flags.c_contiguous
-
-
-@pytest.mark.parametrize("function", [kernel.run_lanes, kernel.run_blocks, kernel.run_orders])
-def test_the_compiled_trial_is_compiled_again_when_the_lanes_change(function) -> None:  # noqa: ANN001
-    own = source_stamp([Path(kernel.__file__)]) + source_stamp([Path(lanes.__file__)])
-    assert function._cache._cache_file._source_stamp[:2] == own

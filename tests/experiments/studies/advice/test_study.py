@@ -385,5 +385,5 @@ def test_tables_and_figures_are_in_hours(campaign: Campaign) -> None:
     figures = study.figures(results)
     labels = [axes.get_ylabel() for figure in figures.values() for axes in figure.axes]
     assert {"mean wait (h)", "longest wait (h)"} <= set(labels)
-    legends = [text.get_text() for axes in figures["Mean wait on resamples"].axes for text in axes.get_legend().texts]
+    legends = [text.get_text() for legend in figures["Mean wait on resamples"].legends for text in legend.texts]
     assert legends == ["with a threshold of 40 h", "with no threshold"]
