@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from simmodels.learning import lanes
+from simmodels.learning import kernel
 from simmodels.learning.lanes import WIDTH, aligned, comparators, draw_rows, sort_rows
 
 
