@@ -83,8 +83,9 @@ class RegressionResults(StudyResults):
 
     def by(self, method: Method, among: int = 1) -> "RegressionResults":
         """Return the same by a method, with intervals that hold together with those of n workloads."""
+        _ = self._windows  # made once, and copied: they are those of all methods
         found = copy(self)
-        found.method, found.among, found._windows = method, among, self._windows  # which are those of all methods
+        found.method, found.among = method, among
         return found
 
     @property
