@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from simmodels.policies.option_types import QueueSchedulerOptions
 
 _ROOM: Final = 1024  # slots at first
-_NONE: Final = np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)  # slots, lengths, cores of no jobs
 _REASONS: Final[dict[Backfilling, Reason]] = {
     "greedy": "fits",
     "easy": "ends in time",
@@ -396,14 +395,10 @@ class QueueScheduler(Scheduler):
         known = id(job) in self._slot_of or any(each is job for each in self._submitted)
         if self.options.backfilling != "easy" or known or cluster.machines or cluster.keeps_work or self._again:
             return super().predict_start(job)
-        ended, lengths, needed = _NONE
-        if self._ended:
-            ended = np.array([attempt.slot for attempt in self._ended], np.int64)
-        if self._submitted:
-            lengths = np.array([self._expected_s(each) for each in self._submitted], np.float64)
-            needed = np.array([each.cores for each in self._submitted], np.int64)
-        names = self.order.columns
-        row = np.array(row_of(names, job), np.float64) if names else _NONE[1]
+        ended = np.array([attempt.slot for attempt in self._ended], np.int64)
+        lengths = np.array([self._expected_s(each) for each in self._submitted], np.float64)
+        needed = np.array([each.cores for each in self._submitted], np.int64)
+        row = np.array(row_of(self.order.columns, job), np.float64)
         asked = job.estimate_s, job.runtime_s, job.cores, self._expected_s(job)
         now, free = float(self.env.now), cluster.free_cores
         start = float(predicted_in_queue(self._address, now, free, ended, lengths, needed, asked, row))
