@@ -19,7 +19,9 @@ from simmodels.structures.sorted_blocks import insert, new_sorted_blocks
 
 
 @pytest.fixture(params=[True, False], ids=["linked", "as numba does"])
-def linked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+def linked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> bool:
+    """Whether it is linked; nothing is kept of what was compiled before."""
+    monkeypatch.setenv("SCHEDLAB_CACHE", str(tmp_path))
     monkeypatch.setattr(module, "LINKED", request.param)
     return bool(request.param)
 
