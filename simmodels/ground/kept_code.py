@@ -140,11 +140,14 @@ class KeptCode:
 
 def _read(path: Path) -> bytes:
     content = path.read_bytes()
+    whole = hashlib.sha256(content[_SUM_BYTES:]).digest() == content[:_SUM_BYTES]
     with suppress(OSError):  # a folder that others fill may be read only
-        if hashlib.sha256(content[_SUM_BYTES:]).digest() != content[:_SUM_BYTES]:
+        if whole:
+            os.utime(path)  # what is in use is forgotten last
+        else:
             path.unlink()  # or who compiles it would take it as kept
-            raise ValueError(f"{path} is damaged")
-        os.utime(path)  # what is in use is forgotten last
+    if not whole:
+        raise ValueError(f"{path} is damaged")
     return content[_SUM_BYTES:]
 
 

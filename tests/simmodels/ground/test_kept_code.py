@@ -71,7 +71,7 @@ def test_a_changed_rule_in_another_file_is_never_run_stale_and_copies_share(kept
     assert {path.suffix for path in kept.iterdir()} == {".code", ".bitcode"}
 
 
-def _thrice() -> Any:  # noqa: ANN401  numba's dispatcher is untyped
+def _times(factor: int) -> Any:  # noqa: ANN401  numba's dispatcher is untyped
     """Return a function as another process has it: it has compiled nothing, and may load what is kept."""
 
     @compiled
@@ -79,41 +79,42 @@ def _thrice() -> Any:  # noqa: ANN401  numba's dispatcher is untyped
         return x
 
     @compiled
-    def thrice(x):  # noqa: ANN001, ANN202
-        return 3 * once(x)
+    def times(x):  # noqa: ANN001, ANN202
+        return factor * once(x)
 
-    return thrice
+    return times
 
 
 def _hits(function: Any) -> int:  # noqa: ANN401  as above
     return sum(function.stats.cache_hits.values())
 
 
-def _five_times() -> Any:  # noqa: ANN401  as above
-    """Return another function that calls one of those."""
-
-    @compiled
-    def once(x):  # noqa: ANN001, ANN202
-        return x
-
-    @compiled
-    def five_times(x):  # noqa: ANN001, ANN202
-        return 5 * once(x)
-
-    return five_times
-
-
 @pytest.mark.parametrize("damage", [b"", b"something else", None], ids=["empty", "other", "gone"])
 @pytest.mark.parametrize("damaged", ["*.code", "*.bitcode"])
 def test_what_is_damaged_or_gone_is_compiled_and_kept_again(kept: Path, damage: bytes | None, damaged: str) -> None:
-    first = _thrice()
+    first = _times(3)
     assert (first(3), _hits(first)) == (9, 0)
     for path in kept.glob(damaged):
         path.unlink() if damage is None else path.write_bytes(damage)
-    assert _five_times()(3) == 15  # `once` is kept, or was
-    assert (_thrice()(3), _thrice()(3)) == (9, 9)
-    again = _thrice()
+    assert _times(5)(3) == 15  # `once` is kept, or was
+    assert (_times(3)(3), _times(3)(3)) == (9, 9)
+    again = _times(3)
     assert (again(3), _hits(again)) == (9, 1)
+
+
+def test_what_is_damaged_is_not_loaded_where_it_cannot_be_removed(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _times(3)(3) == 9
+    [path] = kept.glob("times.entry-*")
+    path.write_bytes(path.read_bytes()[:-1])
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(30, "Read-only file system")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(ValueError, match="is damaged"):
+        kept_code._read(path)
+    again = _times(3)
+    assert (again(3), _hits(again)) == (9, 0)
 
 
 def test_values_that_a_function_names_are_part_of_it(kept: Path) -> None:
@@ -132,15 +133,15 @@ def test_values_that_a_function_names_are_part_of_it(kept: Path) -> None:
 
 
 def test_what_was_not_used_for_longest_goes_when_there_is_too_much(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _thrice()(3) == 9
-    [entry] = kept.glob("thrice.entry-*")
+    assert _times(3)(3) == 9
+    [entry] = kept.glob("times.entry-*")
     others = [kept / "first.code", kept / "second.code"]
     for when, path in enumerate([*others, entry]):
         if path != entry:
             path.write_bytes(bytes(10**7))
         os.utime(path, (when, when))
     monkeypatch.setattr(kept_code, "_MOST_BYTES", 15 * 10**6)
-    used = _thrice()
+    used = _times(3)
     assert (used(3), _hits(used)) == (9, 1)
     assert entry.stat().st_mtime > 10**9  # reading is using
     os.utime(entry, (2, 2))
@@ -184,8 +185,8 @@ def test_where_nothing_can_be_written_it_is_compiled_all_the_same_and_said_once(
         monkeypatch.delenv("SCHEDLAB_CACHE", raising=False)
         monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
         monkeypatch.setattr(Path, "home", homeless)
-    function = _thrice()
-    assert (is_kept(), function(3), function(3.0), _thrice()(3)) == (False, 9, 9.0, 9)
+    function = _times(3)
+    assert (is_kept(), function(3), function(3.0), _times(3)(3)) == (False, 9, 9.0, 9)
     said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("compiled code cannot be kept: ")]
     assert len(said) == 1
     assert "set SCHEDLAB_CACHE to one with room" in said[0]
@@ -200,7 +201,7 @@ def test_a_full_disk_loses_nothing_but_time(
 
     monkeypatch.setattr(Path, "write_bytes", full)
     module._say_unkept.cache_clear()
-    function = _thrice()
+    function = _times(3)
     assert (function(3), function(3.0)) == (9, 9.0)
     assert capsys.readouterr().err.count("compiled code cannot be kept") == 1
     assert list(kept.iterdir()) == []  # no half of a file
@@ -215,7 +216,7 @@ def test_a_function_that_names_what_nobody_sees_change_is_not_kept_and_says_so(
 
     monkeypatch.setattr(kept_code, "digest_of", unknown)
     module._say_unkept.cache_clear()
-    assert (_thrice()(3), _thrice()(4)) == (9, 12)
-    assert capsys.readouterr().err.count("compiled code cannot be kept: thrice is not: it names something: ") == 1
+    assert (_times(3)(3), _times(3)(4)) == (9, 12)
+    assert capsys.readouterr().err.count("compiled code cannot be kept: times is not: it names something: ") == 1
     assert not kept.exists()
     module._say_unkept.cache_clear()
