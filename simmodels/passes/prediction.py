@@ -74,7 +74,7 @@ def predicted_in_queue(address, now, free, ended, lengths, needed, job, row):
         b = queue.running.chain[c]
         for i in range(queue.running.count[b]):
             slot = queue.running.slot[b, i]
-            if not (ended == slot).any():
+            if ended.size == 0 or not (ended == slot).any():
                 append(profile, max(queue.expected_end[slot], np.nextafter(now, np.inf)), queue.cores[slot])
     place = place_of(queue, estimate, runtime, cores, row, now)
     for c in range(queue.waiting.blocks):
