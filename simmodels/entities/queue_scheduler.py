@@ -369,7 +369,9 @@ class QueueScheduler(Scheduler):
 
     def _forget(self, slot: int) -> None:
         """Let a job go that is done, or was withdrawn."""
-        del self._slot_of[id(self._jobs.pop(slot))]
+        key = id(self._jobs.pop(slot))
+        if self._slot_of[key] == slot:  # else it was submitted again, and has a later one
+            del self._slot_of[key]
 
     def _filled_rows(self, options: QueueOptions) -> Rows:
         """Return what orders know of the jobs that are not done, beyond the columns of the queue."""
@@ -391,17 +393,15 @@ class QueueScheduler(Scheduler):
 
     def predict_start(self, job: Job) -> float:
         """Return when a job would start by estimates; see `Scheduler.predict_start`, which says how."""
-        cluster = self.cluster
-        known = id(job) in self._slot_of or any(each is job for each in self._submitted)
+        cluster, known = self.cluster, id(job) in self._slot_of or any(each is job for each in self._submitted)
         if self.options.backfilling != "easy" or known or cluster.machines or cluster.keeps_work or self._again:
             return super().predict_start(job)
-        ended = np.array([attempt.slot for attempt in self._ended], np.int64)
+        now, ended = float(self.env.now), np.array([attempt.slot for attempt in self._ended], np.int64)
         lengths = np.array([self._expected_s(each) for each in self._submitted], np.float64)
         needed = np.array([each.cores for each in self._submitted], np.int64)
         row = np.array(row_of(self.order.columns, job), np.float64)
         asked = job.estimate_s, job.runtime_s, job.cores, self._expected_s(job)
-        now, free = float(self.env.now), cluster.free_cores
-        start = float(predicted_in_queue(self._address, now, free, ended, lengths, needed, asked, row))
+        start = float(predicted_in_queue(self._address, now, cluster.free_cores, ended, lengths, needed, asked, row))
         return super().predict_start(job) if math.isnan(start) else start
 
     def _ahead_of(self, job: Job) -> Iterable[Job]:

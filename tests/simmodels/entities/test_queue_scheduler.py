@@ -323,3 +323,16 @@ def test_a_prediction_sees_a_job_that_somebody_else_started() -> None:
     queue.cluster.start(sm.Job(1, 0.0, 5.0, 5.0, 4))
     assert queue.predict_start(sm.Job(2, 0.0, 1.0, 1.0, 8)) == 5
     assert queue.predict_start(sm.Job(3, 0.0, 1.0, 1.0, 4)) == 0
+
+
+def test_the_same_job_may_be_submitted_again() -> None:
+    env, queue = queue_on(1)
+    job, ended = sm.Job(1, 0.0, 5.0, 5.0, 1), []
+    env.on(sm.Ended, lambda event: ended.append(event.attempt.end_s))
+    for _ in range(3):
+        queue.submit(job)
+    env.run()
+    queue.submit(job)  # and once more, when all are done
+    env.run()
+    assert ended == [5, 10, 15, 20]
+    assert queue.is_idle
