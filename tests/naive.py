@@ -82,6 +82,7 @@ class Naive:
     queue_depth: int | None = None
     warm_jobs: int = 0
     max_starts: int | None = None
+    max_backfills: int | None = None
     waiting: list[Row] = field(default_factory=list)  # by rank
     running: list[Row] = field(default_factory=list)  # in order of start
     started: dict[int, float] = field(default_factory=dict)
@@ -118,8 +119,12 @@ class Naive:
     def start_all(self, now: float) -> None:
         """Start jobs one by one, looking at everything again after each."""
         self.plan_is_due = True
-        before = len(self.started)
+        before, backfilled = len(self.started), 0
         while (row := self.first_to_start(now)) is not None and len(self.started) - before != self.max_starts:
+            if row.rank >= self.warm_jobs and row is not self.in_order(self.order, now)[0]:
+                if backfilled == self.max_backfills:
+                    return
+                backfilled += 1
             self.plan_is_due |= self.queue_depth is not None and len(self.waiting) > self.queue_depth
             self.waiting.remove(row)
             self.promised.pop(row.rank, None)

@@ -8,6 +8,7 @@ what it had not yet saved: periodically, or (mode "checkpoint") on notice. A mac
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 Span = tuple[int, float, float, float, str]
 Use = tuple[float, float, int]  # from, until, cores
@@ -49,6 +50,11 @@ class Naive:
     cost: float = 0.0
     restart: float = 0.0
     max_starts: int | None = None
+    max_backfills: int | None = None
+    threshold_s: float | None = None
+    queue_depth: int | None = None
+    warm_jobs: int = 0
+    overrun: str = "run"
     known: list[Row] = field(default_factory=list)  # which have been submitted
     waiting: list[Row] = field(default_factory=list)
     running: list[Row] = field(default_factory=list)
@@ -121,13 +127,16 @@ class Naive:
 
     def decide(self) -> None:
         """Start one job after the other, until none starts."""
-        starts = 0
+        starts = backfills = 0
         while starts != self.max_starts:
             found = self.first_to_start()
             if found is None:
                 return
+            row, classes, is_head = found
+            if not is_head and backfills == self.max_backfills:
+                return
             starts += 1
-            row, classes = found
+            backfills += not is_head
             left = dict(classes)
             for machine in range(len(self.sizes)):
                 goes = self.goes(machine)
@@ -137,7 +146,8 @@ class Naive:
                     left[goes] -= taken
             self.waiting.remove(row)
             self.running.append(row)
-            row.runs.append((self.now, self.now + self.takes(row, row.runtime)))
+            lasts = self.takes(row, row.runtime)
+            row.runs.append((self.now, self.now + (min(lasts, row.length) if self.overrun == "kill" else lasts)))
 
     def room(self) -> "Room":
         """Return what is free, by when it goes."""
@@ -156,22 +166,37 @@ class Naive:
                     uses.append((self.now, end, row.places[machine]))
         return room
 
-    def first_to_start(self) -> tuple[Row, dict[float, int]] | None:
-        """Return who starts next, and how many cores it gets by when these go."""
+    def in_order(self, order: str) -> list[Row]:
+        """Return who waits and is looked at, those that wait too long first, among themselves by number."""
+
+        def place(row: Row) -> tuple[int, float, int]:
+            late = self.threshold_s is not None and self.now - row.submit > self.threshold_s
+            return (0, 0.0, row.number) if late else (1, ORDERS[order](row), row.number)
+
+        looked_at = sorted(self.waiting, key=lambda row: row.number)[: self.queue_depth]
+        return sorted(looked_at, key=place)
+
+    def first_to_start(self) -> tuple[Row, dict[float, int], bool] | None:
+        """Return who starts next, how many cores it gets by when these go, and whether nobody waits before it."""
         room = self.room()
-        queue = sorted(self.waiting, key=lambda row: (ORDERS[self.order](row), row.number))
+        warm = [row for row in self.known if row.number < self.warm_jobs]
+        if len([row for row in warm if row not in self.waiting]) < self.warm_jobs:  # first come, first served
+            first = next((row for row in warm if row in self.waiting), None)
+            taken = None if first is None else room.take(first, self.now)
+            return None if first is None or taken is None else (first, taken, True)
+        queue = self.in_order(self.order)
         for place, row in enumerate(queue):
             taken = room.take(row, self.now)
             if taken is not None:
-                return row, taken
+                return row, taken, place == 0
             if self.backfilling == "none":
                 return None
             if self.backfilling != "greedy":
                 room.reserve(row)
             if self.backfilling == "easy":
-                behind = sorted(queue[place + 1 :], key=lambda row: (ORDERS[self.backfill_order](row), row.number))
+                behind = [other for other in self.in_order(self.backfill_order) if other in queue[place + 1 :]]
                 fitting = ((other, room.take(other, self.now)) for other in behind)
-                return next(((other, taken) for other, taken in fitting if taken is not None), None)
+                return next(((other, taken, False) for other, taken in fitting if taken is not None), None)
         return None
 
 
@@ -223,7 +248,7 @@ def simulate(
     backfilling: str,
     order: str,
     backfill_order: str,
-    max_starts: int | None = None,
+    **options: Any,  # noqa: ANN401  as `Naive` has them
 ) -> None:
     """Simulate the jobs, which write checkpoints (interval, cost, restart); `runs` says when they ran."""
-    Naive(sizes, spans, backfilling, order, backfill_order, *checkpoints, max_starts).run(rows)
+    Naive(sizes, spans, backfilling, order, backfill_order, *checkpoints, **options).run(rows)

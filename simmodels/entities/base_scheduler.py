@@ -13,13 +13,11 @@ from simmodels.entities.attempt import Attempt
 from simmodels.entities.cluster import Cluster, as_cluster
 from simmodels.entities.decider import Decider
 from simmodels.entities.environment import Environment
-from simmodels.entities.going import Going
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import Floats
 from simmodels.ground.streams import stream
-from simmodels.passes.prediction import predicted_start
-from simmodels.passes.under_notice import predicted_under_notice
+from simmodels.passes.prediction import predicted_start, predicted_under_notice
 from simmodels.work.workload import Job
 
 
@@ -236,13 +234,19 @@ class Scheduler(Decider):
 
     def _predicted_under_notice(self, lengths: NDArray[np.float64], needed: NDArray[np.int64]) -> float:
         """Return when the last of some jobs would start where machines are about to go."""
-        going = Going(self.cluster, self)
-        stay = len(going.goes_s) - 1
-        back = [(self._end_s(attempt), *part) for attempt in self.running for part in going.cores_of(attempt)]
-        back += [(end_s, stay, cores) for end_s, cores in self._asleep()]
-        ends, of, freed = np.array(back, np.float64).reshape(-1, 3).T
-        given = (going.goes_s, going.free, ends.copy(), of.astype(np.int64), freed.astype(np.int64))
-        start: float = predicted_under_notice(float(self.env.now), *given, lengths, needed)
+        running, asleep = list(self.running), self._asleep()
+        goes_s, free, parts = self.cluster.going(enumerate(running))
+        sleeping = [(len(running) + k, len(free), 1, cores) for k, (_, cores) in enumerate(asleep)]
+        ends = [*(self._end_s(attempt) for attempt in running), *(end_s for end_s, _ in asleep)]
+        start: float = predicted_under_notice(
+            float(self.env.now),
+            np.append(goes_s, np.inf),  # one more machine that stays: those that sleep come back as cores of it
+            np.append(free, 0),
+            np.append(parts, np.array(sleeping, np.int64).reshape(-1, 4), axis=0),
+            np.array(ends, np.float64),
+            lengths,
+            needed,
+        )
         return start
 
     def _end_s(self, attempt: Attempt) -> float:

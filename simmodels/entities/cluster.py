@@ -5,11 +5,12 @@ An attempt that only waits for its runtime is one SimPy timeout; where a user's 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Final, Protocol
 
+import numpy as np
 from simpy.events import Event, Timeout
 from simpy.exceptions import Interrupt
 
@@ -25,7 +26,7 @@ from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.arguments import as_instance, by_name
 from simmodels.ground.cards import card, tiles
 from simmodels.ground.durations import duration
-from simmodels.ground.numbers import as_integer, as_number
+from simmodels.ground.numbers import Floats, Ints, as_integer, as_number
 from simmodels.work.workload import Job
 
 _SHOWN: Final = 240  # as many machines a notebook shows
@@ -271,6 +272,25 @@ class Cluster:
         return worked_s(attempt, float(self.env.now) - attempt.start_s)
 
     # -- what schedulers use ------------------------------------------------------------------------
+
+    def going(self, attempts: Iterable[tuple[int, Attempt]]) -> tuple[Floats, Ints, Ints]:
+        """Return when its machines go, their free cores, and what runs on them; see `simmodels.structures.classes`.
+
+        Parameters
+        ----------
+        attempts
+            Those that run and count, each with a number.
+
+        Returns
+        -------
+        tuple
+            float64[machines], infinity for one that stays, NaN for one that takes nothing; int64[machines]; and
+            int64[k, 4]: number of the attempt, machine, 1, and cores there.
+        """
+        goes = [each.goes_s if each.state in {"on", "noticed"} else math.nan for each in self.machines]
+        free = [each.free_cores for each in self.machines]
+        parts = [(number, machine.index, 1, cores) for number, each in attempts for machine, cores in each.places]
+        return np.array(goes, np.float64), np.array(free, np.int64), np.array(parts, np.int64).reshape(-1, 4)
 
     def start(
         self,

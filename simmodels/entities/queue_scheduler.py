@@ -13,13 +13,11 @@ from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Backfilled, Reason, Reserved, Submitted
-from simmodels.entities.going import Going
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError
 from simmodels.passes import queue_events as queue
 from simmodels.passes.prediction import predicted_in_queue
 from simmodels.passes.queue_transfer import take_over
-from simmodels.passes.under_notice import instant_under_notice
 from simmodels.policies.options import takes_options
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import Backfilling, QueueOptions, raise_refused
@@ -99,7 +97,6 @@ class QueueScheduler(Scheduler):
         self._promised_s = math.inf  # the next promised start
         self._alarm: Event | None = None  # set for that instant, or for an earlier one
         self._alarm_s = math.inf
-        self._shadow_s = math.nan  # the reservation of the first that waits, where machines are about to go
 
     # -- what happens to it -------------------------------------------------------------------------
 
@@ -294,11 +291,11 @@ class QueueScheduler(Scheduler):
 
     def _decided_under_notice(self, now: float, finished: int, arrivals: int) -> list[int]:
         """Decide as `_decided` does while machines are about to go."""
-        going = Going(self.cluster, self)
-        given = (self._slots, finished, arrivals, going.goes_s, going.free, going.running)
-        started, had, self._shadow_s = instant_under_notice(self._queue, now, *given)
-        self._starts_on = going.places(had)
-        slots: list[int] = started.tolist()
+        machines = self.cluster.going((each.slot, each) for each in self.cluster.running if each.decider is self)
+        starts, had = queue.instant_under_notice(self._queue, now, self._slots, finished, arrivals, *machines)
+        for slot, machine, cores in had.tolist():
+            self._starts_on.setdefault(slot, []).append((self.cluster.machines[machine], cores))
+        slots: list[int] = state.started_slots(self._queue, starts, starts).tolist()
         return slots
 
     def _set_alarm(self) -> None:
@@ -462,8 +459,6 @@ class QueueScheduler(Scheduler):
             return
         promised = {"greedy": [], "easy": waiting[:1], "conservative": waiting}[backfilling]
         starts_s = [float(queue.reserved_start(self._queue, slot, now)) for slot in promised]
-        if self.cluster.leaving and backfilling == "easy":
-            starts_s = [self._shadow_s]
         held = {slot: start_s for slot, start_s in zip(promised, starts_s, strict=True) if not math.isnan(start_s)}
         news = [(self._jobs[slot], start_s) for slot, start_s in held.items() if self._reserved_s.get(slot) != start_s]
         self._reserved_s = held

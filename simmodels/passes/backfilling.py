@@ -1,7 +1,9 @@
 """Queueing passes: which waiting jobs start now, under each backfilling.
 
-Each pass is a pure function. It reads the queue in order and the running jobs by expected end, and
-writes the slots it starts into `placed`, in the order it starts them; it changes nothing else.
+Each pass reads the queue in order and the running jobs by expected end, and writes the slots that it starts into
+`placed`, in the order in which it starts them. It starts at most `most` jobs, and counts those that it backfills.
+Where machines are about to go, it gets the cores by when these go (`simmodels.structures.classes`), and takes out of
+them what it starts; else None, and all free cores are alike.
 
 - none: the head of the queue blocks (strict list scheduling).
 - greedy: every job that fits starts, in order; nothing is reserved.
@@ -12,50 +14,42 @@ writes the slots it starts into `placed`, in the order it starts them; it change
 import numpy as np
 
 from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import MOST
+from simmodels.structures.classes import book, takes_now
+from simmodels.structures.queue_state import EASY
 from simmodels.structures.sorted_blocks import next_fitting, sort_pairs
 
 
 @compiled
-def start_heads(free, waiting, placed, below):
-    """Start jobs from the head of the queue while they fit; return how many.
+def start_heads(queue, now, classes, placed, below, most):
+    """Start jobs from the head of the queue while they fit; return how many, and how many cores are left.
 
     Parameters
     ----------
-    free
-        Cores free now.
-    waiting
-        The queue in order.
+    queue, now, classes
+        The state, the instant, and the cores by when they go, or None.
     placed
         int64[>= size], where the slots started are written.
     below
         Only slots below this may start (a later one blocks the rest).
+    most
+        How many start at most.
     """
+    waiting, free = queue.waiting, queue.free if classes is None else classes.free.sum()
     n = 0
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
             cores = waiting.cores[b, i]
             slot = waiting.slot[b, i]
-            if cores > free or slot >= below:
-                return n
+            if cores > free or slot >= below or n == most:
+                return n, free
+            if classes is not None and not takes_now(classes, slot, now, cores, waiting.estimate[b, i]):
+                return n, free
             placed[n] = slot
             n += 1
             free -= cores
-    return n
-
-
-@compiled
-def start_fitting(free, waiting, placed):
-    """Start every job that fits, in order (greedy); return how many."""
-    n = 0
-    c, i = next_fitting(waiting, 0, 0, free, free, 0.0, 0.0)
-    while c >= 0:
-        b = waiting.chain[c]
-        placed[n] = waiting.slot[b, i]
-        n += 1
-        free -= waiting.cores[b, i]
-        c, i = next_fitting(waiting, c, i + 1, free, free, 0.0, 0.0)
-    return n
+    return n, free
 
 
 @compiled
@@ -124,64 +118,78 @@ def reservation(now, free, need, running, ends, slots, cores, n):
 
 
 @compiled
-def start_easy(
-    now, free, waiting, backfill, same_order, running, key, cores, estimate, placed, ends, slots, ends2, slots2
-):
-    """Start heads while they fit, reserve for the next, start what does not delay it; return how many.
+def _shadow(queue, now, classes, head, free, placed, n):
+    """Reserve for the head that does not fit; return the shadow instant and the extra cores, as `reservation` does.
+
+    In classes, its cores are taken out of the profiles from the shadow on: what fits beside it then delays it not.
+    """
+    if classes is None:
+        ends, slots = queue.ends, queue.slots
+        for k in range(n):
+            slots[k] = placed[k]
+            ends[k] = now + queue.estimate[placed[k]]
+        sort_pairs(ends, slots, queue.ends2, queue.slots2, n)
+        return reservation(now, free, queue.cores[head], queue.running, ends, slots, queue.cores, n)
+    queue.shadow = book(queue.profile, classes, head, now, queue.cores[head], queue.estimate[head])
+    return np.inf, free
+
+
+@compiled
+def _is_behind(queue, slot, head):
+    """Return whether a slot is behind the head in the queue's order: those before it have started."""
+    key = queue.key
+    return key[slot] > key[head] or (key[slot] == key[head] and slot > head)
+
+
+@compiled
+def _entry(ordered, n):
+    """Return the place (block in chain, entry) of the n-th entry."""
+    c = 0
+    while n >= ordered.count[ordered.chain[c]]:
+        n -= ordered.count[ordered.chain[c]]
+        c += 1
+    return c, n
+
+
+@compiled
+def start_backfilled(queue, now, classes, placed, most):
+    """Start heads while they fit, reserve for the next (EASY), start what does not delay it; return how many.
 
     Parameters
     ----------
-    now, free
-        The instant, and the cores free.
-    waiting
-        The queue in order.
-    backfill, same_order
-        The queue in backfill order, and whether that is the same order.
-    running
-        The running jobs by expected end.
-    key, cores, estimate
-        By slot: the key in the queue's order, the cores, the estimate.
-    placed
-        int64[>= size], where the slots started are written.
-    ends, slots, ends2, slots2
-        Scratch of the same length.
+    queue, now, classes, placed, most
+        As for `start_heads`; greedy backfilling reserves nothing.
     """
-    n = start_heads(free, waiting, placed, np.iinfo(np.int64).max)
-    if n == waiting.size:
-        return n
-    for k in range(n):
-        free -= cores[placed[k]]
-    # The head that does not fit is the n-th entry; backfilling begins behind it.
-    c = 0
-    i = n
-    while i >= waiting.count[waiting.chain[c]]:
-        i -= waiting.count[waiting.chain[c]]
-        c += 1
-    b = waiting.chain[c]
-    head = waiting.slot[b, i]
-    if same_order:
-        i += 1
-    else:
-        c = 0
-        i = 0
-    c, i = next_fitting(backfill, c, i, free, free, now, now)
-    if c < 0:
-        return n  # no other job fits, so there is no need to know when the head would start
-    for k in range(n):
-        slots[k] = placed[k]
-        ends[k] = now + estimate[placed[k]]
-    sort_pairs(ends, slots, ends2, slots2, n)
-    shadow, extra = reservation(now, free, cores[head], running, ends, slots, cores, n)
+    n, c, i, free = 0, 0, 0, queue.free if classes is None else classes.free.sum()
+    backfill, same_order, head = queue.backfill, queue.same_order, np.int64(-1)
+    reserves = queue.backfilling == EASY
+    if reserves or queue.most_backfills < MOST:  # else nothing is asked of the head
+        n, free = start_heads(queue, now, classes, placed, queue.arrived, most)
+        if n == min(queue.waiting.size, most):
+            return n
+        c, i = _entry(queue.waiting, n)
+        head = queue.waiting.slot[queue.waiting.chain[c], i]
+        c, i = (c, i + 1) if same_order else (0, 0)  # backfilling begins behind the head
+    shadow, extra = np.inf, free
+    if reserves:
+        c, i = next_fitting(backfill, c, i, free, free, now, now)
+        if c >= 0 or classes is not None:  # else no other job fits, and nobody asks when the head would start
+            shadow, extra = _shadow(queue, now, classes, head, free, placed, n)
+        if c < 0:
+            return n
     c, i = next_fitting(backfill, c, i, free, extra, now, shadow)
-    while c >= 0:
+    if queue.most_backfills < MOST:
+        most = min(most, n + queue.most_backfills - queue.backfilled)
+    while c >= 0 and n < most:
         b = backfill.chain[c]
-        slot = backfill.slot[b, i]
-        gone = not same_order and (key[slot] < key[head] or (key[slot] == key[head] and slot <= head))
-        if not gone:  # in another order, those before the head have started, and the head is itself
+        slot, cores, estimate = backfill.slot[b, i], backfill.cores[b, i], backfill.estimate[b, i]
+        may = same_order or _is_behind(queue, slot, head)
+        if may and (classes is None or takes_now(classes, slot, now, cores, estimate)):
             placed[n] = slot
             n += 1
-            free -= cores[slot]
-            if now + estimate[slot] > shadow:
-                extra -= cores[slot]
+            queue.backfilled += 1
+            free -= cores
+            if now + estimate > shadow:
+                extra -= cores
         c, i = next_fitting(backfill, c, i + 1, free, extra, now, shadow)
     return n

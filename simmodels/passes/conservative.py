@@ -12,129 +12,131 @@ A promised start for which a job that runs should end is a decision, also if not
 cannot be kept, all is planned again at once.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.signals import heed_signals
-from simmodels.structures.profile import add, advance, earlier, earliest, lasts_until, most_free, reset
+from simmodels.structures.classes import book
+from simmodels.structures.profile import add, advance, earlier, lasts_until, most_free, reset
 
 
 @compiled
-def plan_again(now, free, running, waiting, estimate, profile, reserved):
+def _plan_again(queue, now, classes):
     """Make the profile and every reservation again, in the queue's order; return the earliest reserved start.
 
-    Parameters
-    ----------
-    now, free
-        The instant, and the cores free.
-    running
-        The running jobs by expected end; those past theirs count as ending now.
-    waiting
-        The queue in order.
-    estimate
-        Estimates by slot.
-    profile, reserved
-        What is made: the free cores from now on, and the reserved start by slot.
+    Running jobs past their expected end count as ending now. Profiles of classes come with what runs in them.
     """
-    reset(profile, now, free)
-    for c in range(running.blocks):
-        b = running.chain[c]
-        for i in range(running.count[b]):
-            heed_signals()
-            add(profile, max(running.key[b, i], now), np.inf, running.cores[b, i])
+    running, waiting = queue.running, queue.waiting
+    if classes is None:
+        reset(queue.profile, now, queue.free)
+        for c in range(running.blocks):
+            b = running.chain[c]
+            for i in range(running.count[b]):
+                heed_signals()
+                add(queue.profile, max(running.key[b, i], now), np.inf, running.cores[b, i])
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
-            reserved[waiting.slot[b, i]] = np.nan
-    return reserve_new(now, np.inf, waiting, estimate, profile, reserved)
+            queue.reserved[waiting.slot[b, i]] = np.nan
+    return _reserve_new(queue, now, classes, np.inf)
 
 
 @compiled
-def reserve_new(now, next_start, waiting, estimate, profile, reserved):
+def _reserve_new(queue, now, classes, next_start):
     """Give the jobs without a reservation (NaN) the earliest hole each, in the queue's order.
 
     Returns the earliest reserved start, given that of the others (`next_start`).
     """
+    waiting, reserved, profile = queue.waiting, queue.reserved, queue.profile
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
             heed_signals()
             slot = waiting.slot[b, i]
             if np.isnan(reserved[slot]):
-                cores = waiting.cores[b, i]
-                start = earliest(profile, now, cores, estimate[slot])
-                reserved[slot] = start
-                if start < np.inf:
-                    add(profile, start, lasts_until(start, estimate[slot]), -cores)
-                next_start = min(next_start, start)
+                reserved[slot] = book(profile, classes, slot, now, waiting.cores[b, i], waiting.estimate[b, i])
+                next_start = min(next_start, reserved[slot])
     return next_start
+
+
+class _Gain(NamedTuple):
+    """Cores that were gained: the most that are free there, the first instant, and the last."""
+
+    most: int
+    first: float
+    last: float
 
 
 @inlined
 def _joined(some, others):
-    """Return what is true of cores gained here and there: the most free there, the first instant, and the last."""
-    return max(some[0], others[0]), min(some[1], others[1]), max(some[2], others[2])
+    """Return what is true of cores gained here and there."""
+    return _Gain(max(some.most, others.most), min(some.first, others.first), max(some.last, others.last))
 
 
 @compiled
-def compress(now, next_start, freed_until, waiting, estimate, profile, reserved):
+def _compress(queue, now, next_start):
     """Move reservations earlier, in the queue's order, until none can move.
 
-    Cores were gained in [now, freed_until) only; each move gains cores where the reservation was. A job without a
-    reservation is left out. Returns the earliest reserved start, given what it was (`next_start`).
+    Cores were gained in ``[now, queue.freed_until)`` only; each move gains cores where the reservation was. A job
+    without a reservation is left out. Returns the earliest reserved start, given what it was (`next_start`).
 
     A job that could not move can do so only where cores were gained since: into a hole that ends after the first of
     these instants, begins before the last, and needs no more cores than are free at the best of them. For a job, these
     are the gains of the moves behind it in the last round, and of those before it in this one. Before the first round
-    no job can move except into what was gained in [now, freed_until): each has the earliest hole that there was when
-    it was looked at, and since then cores were only taken.
+    no job can move except into what was gained first: each has the earliest hole that there was when it was looked at,
+    and since then cores were only taken.
 
     What could not move says what others cannot, too: a job that needs as many cores for as long, and holds no earlier
     reservation, has no hole either that begins before the same instant, except in what was gained since.
     """
-    nothing = np.int64(-1), np.inf, -np.inf
-    moved = np.empty((2, waiting.size + 1), np.int64)  # the places of the jobs that moved in the last round, and this
-    most = np.empty((2, waiting.size + 1), np.int64)  # what was gained from there on: the most cores free there,
-    within = np.empty((2, waiting.size + 1, 2), np.float64)  # the first instant and the last
-    moved[0, 0], most[0, 0], within[0, 0] = waiting.size, most_free(profile, now, freed_until), (now, freed_until)
+    waiting, reserved, profile = queue.waiting, queue.reserved, queue.profile
+    nothing = _Gain(np.int64(-1), np.inf, -np.inf)
+    # By round (the last one, and this) and move: the place of the job, and what was gained by it and those behind it.
+    place_of = np.empty((2, waiting.size + 1), np.int64)
+    most = np.empty((2, waiting.size + 1), np.int64)
+    span = np.empty((2, waiting.size + 1, 2), np.float64)
+    place_of[0, 0], most[0, 0] = waiting.size, most_free(profile, now, queue.freed_until)
+    span[0, 0] = now, queue.freed_until
     last, moves = 0, 1
     while moves:
         this, k, moves_before, moves = 1 - last, 0, moves, 0
-        gained = most[last, 0], within[last, 0, 0], within[last, 0, 1]  # since the job was looked at
+        gained = _Gain(most[last, 0], span[last, 0, 0], span[last, 0, 1])  # since the job was looked at
         lately = nothing  # in this round
         failed_cores, failed_length, failed_held, since_failed = 0, np.inf, np.inf, nothing
         place = -1
         for c in range(waiting.blocks):
             heed_signals()
             b = waiting.chain[c]
-            if waiting.min_cores[b] > gained[0]:
+            if waiting.min_cores[b] > gained.most:
                 place += waiting.count[b]
                 continue
             for i in range(waiting.count[b]):
                 place += 1
-                if k < moves_before and moved[last, k] <= place:
-                    while k < moves_before and moved[last, k] <= place:
+                if k < moves_before and place_of[last, k] <= place:
+                    while k < moves_before and place_of[last, k] <= place:
                         k += 1
                     gained = lately
                     if k < moves_before:
-                        gained = _joined(lately, (most[last, k], within[last, k, 0], within[last, k, 1]))
+                        gained = _joined(lately, _Gain(most[last, k], span[last, k, 0], span[last, k, 1]))
                 cores = waiting.cores[b, i]
-                if cores > gained[0]:
+                if cores > gained.most:
                     continue
                 slot = waiting.slot[b, i]
                 held = reserved[slot]
-                if not held > gained[1]:  # NaN: it has no reservation
+                if not held > gained.first:  # NaN: it has no reservation
                     continue
-                length = estimate[slot]
-                limit, known, since = min(held, gained[2]), -np.inf, gained[1]
+                length = waiting.estimate[b, i]
+                limit, known, since = min(held, gained.last), -np.inf, gained.first
                 if failed_cores <= cores and failed_length <= length and failed_held <= held:
-                    known, since = failed_held, since_failed[1] if cores <= since_failed[0] else np.inf
+                    known, since = failed_held, since_failed.first if cores <= since_failed.most else np.inf
                     if limit <= known:
                         if held <= since:
                             continue
-                        limit = min(limit, since_failed[2])
+                        limit = min(limit, since_failed.last)
                 heed_signals()
-                start = earlier(profile, cores, length, held, limit, gained[1], known, since)
+                start = earlier(profile, cores, length, held, limit, gained.first, known, since)
                 if start == held:
                     failed_cores, failed_length, failed_held, since_failed = cores, length, held, nothing
                     continue
@@ -144,36 +146,39 @@ def compress(now, next_start, freed_until, waiting, estimate, profile, reserved)
                 add(profile, start, min(end, held), -cores)
                 if max(end, held) < until:
                     add(profile, max(end, held), until, cores)
-                    gain = most_free(profile, max(end, held), until), max(end, held), until
+                    gain = _Gain(most_free(profile, max(end, held), until), max(end, held), until)
                     gained, lately = _joined(gained, gain), _joined(lately, gain)
                     since_failed = _joined(since_failed, gain)
-                    moved[this, moves], most[this, moves], within[this, moves] = place, gain[0], gain[1:]
+                    place_of[this, moves], most[this, moves] = place, gain.most
+                    span[this, moves] = gain.first, gain.last
                     moves += 1
         for k in range(moves - 2, -1, -1):
             most[this, k] = max(most[this, k], most[this, k + 1])
-            within[this, k, 0] = min(within[this, k, 0], within[this, k + 1, 0])
-            within[this, k, 1] = max(within[this, k, 1], within[this, k + 1, 1])
+            span[this, k, 0] = min(span[this, k, 0], span[this, k + 1, 0])
+            span[this, k, 1] = max(span[this, k, 1], span[this, k + 1, 1])
         last = this
     return next_start
 
 
 @compiled
-def _is_broken(now, free, waiting, reserved):
+def _is_broken(queue, now):
     """Return whether what is promised for now needs more cores than are free."""
+    waiting, free = queue.waiting, queue.free
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
-            if reserved[waiting.slot[b, i]] == now:
+            if queue.reserved[waiting.slot[b, i]] == now:
                 free -= waiting.cores[b, i]
     return free < 0
 
 
 @compiled
-def first_promise(now, waiting, running, reserved):
+def first_promise(queue, now):
     """Return the earliest instant after now at which a job should end and another start; infinity if there is none.
 
     Other promises, made while a job runs past its estimate, follow one that cannot be kept: nothing happens there.
     """
+    waiting, running, reserved = queue.waiting, queue.running, queue.reserved
     promises = np.empty(waiting.size, np.float64)
     n = 0
     for c in range(waiting.blocks):
@@ -195,72 +200,55 @@ def first_promise(now, waiting, running, reserved):
 
 
 @compiled
-def start_reserved(
-    now,
-    free,
-    waiting,
-    running,
-    estimate,
-    profile,
-    reserved,
-    next_start,
-    freed_until,
-    has_unreserved,
-    needs_replan,
-    placed,
-):
-    """Bring the reservations up to date and start the jobs whose reservation is now.
+def _bring_up_to_date(queue, now, classes):
+    """Bring the plan up to date: what was gained by early ends, what is new, what cannot be kept.
+
+    It is made again if cores were lost or added, a job overran, or the order changed; and always in classes.
+    """
+    running = queue.running
+    overran = running.size > 0 and running.key[running.chain[0], 0] < now
+    if classes is not None or queue.needs_replan or overran or queue.next_reserved_start < now:
+        return _plan_again(queue, now, classes)
+    next_start = queue.next_reserved_start
+    advance(queue.profile, now)
+    if queue.freed_until > now:
+        next_start = _compress(queue, now, next_start)
+    if queue.has_unreserved:
+        next_start = _reserve_new(queue, now, classes, next_start)
+    if next_start == now and _is_broken(queue, now):
+        next_start = _plan_again(queue, now, classes)
+    return next_start
+
+
+@compiled
+def start_reserved(queue, now, classes, placed, most):
+    """Bring the reservations up to date and start the jobs whose reservation is now; return how many.
 
     Parameters
     ----------
-    now, free
-        The instant, and the cores free.
-    waiting, running
-        The queue in order; the running jobs by expected end.
-    estimate
-        By slot.
-    profile, reserved
-        The plan: free cores from now on, and the reserved start by slot (NaN: none yet).
-    next_start
-        The earliest reserved start of a waiting job (or less).
-    freed_until
-        Until when cores were gained since the last pass (early ends); before `now` if none.
-    has_unreserved
-        Whether a waiting job has no reservation yet.
-    needs_replan
-        Whether the plan must be made again (cores were lost or added, a job overran, the order changed).
-    placed
-        int64[>= size], where the slots started are written.
-
-    Returns
-    -------
-    tuple
-        How many start, and the earliest reserved start of the jobs that go on waiting.
+    queue, now, classes, placed, most
+        As for `simmodels.passes.backfilling.start_heads`.
     """
-    if not needs_replan and running.size:
-        needs_replan = running.key[running.chain[0], 0] < now
-    if needs_replan or next_start < now:
-        next_start = plan_again(now, free, running, waiting, estimate, profile, reserved)
-    else:
-        advance(profile, now)
-        if freed_until > now:
-            next_start = compress(now, next_start, freed_until, waiting, estimate, profile, reserved)
-        if has_unreserved:
-            next_start = reserve_new(now, next_start, waiting, estimate, profile, reserved)
-        if next_start == now and _is_broken(now, free, waiting, reserved):
-            next_start = plan_again(now, free, running, waiting, estimate, profile, reserved)
+    next_start = _bring_up_to_date(queue, now, classes)
+    queue.freed_until, queue.has_unreserved, queue.needs_replan = -np.inf, False, False
     n = 0
-    if next_start > now:
-        return n, next_start
-    next_start = np.inf
-    for c in range(waiting.blocks):
-        b = waiting.chain[c]
-        for i in range(waiting.count[b]):
-            slot = waiting.slot[b, i]
-            if reserved[slot] == now and waiting.cores[b, i] <= free:
-                placed[n] = slot
-                n += 1
-                free -= waiting.cores[b, i]
-            else:
-                next_start = min(next_start, reserved[slot])
-    return n, next_start
+    if next_start <= now:
+        next_start = np.inf
+        waiting, reserved = queue.waiting, queue.reserved
+        free = queue.free if classes is None else classes.free.sum()
+        waits = False  # a job before this one
+        for c in range(waiting.blocks):
+            b = waiting.chain[c]
+            for i in range(waiting.count[b]):
+                slot = waiting.slot[b, i]
+                may = reserved[slot] == now and waiting.cores[b, i] <= free and n < most
+                if may and not (waits and queue.backfilled == queue.most_backfills):
+                    placed[n] = slot
+                    n += 1
+                    queue.backfilled += waits
+                    free -= waiting.cores[b, i]
+                else:
+                    waits = True
+                    next_start = min(next_start, reserved[slot])
+    queue.next_reserved_start = next_start
+    return n

@@ -4,6 +4,7 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled
 from simmodels.passes.queue_events import place_of
+from simmodels.structures.classes import book, expect_back, new_classes
 from simmodels.structures.profile import add, append, earliest, lasts_until, new_profile
 from simmodels.structures.queue_state import RUNNING, WAITING, queue_at
 
@@ -37,6 +38,31 @@ def predicted_start(now, free, place, ends, freed, lengths, needed):
         if start == np.inf:
             break
         add(profiles[best], start, lasts_until(start, lengths[k]), -needed[k])
+    return start
+
+
+@compiled
+def predicted_under_notice(now, goes, free, running, ends, lengths, needed):
+    """Return what `predicted_start` does of a queue on machines of which some are about to go.
+
+    Parameters
+    ----------
+    now
+        The instant.
+    goes, free, running
+        Of the machines, as `simmodels.structures.classes.new_classes` takes them.
+    ends
+        float64[slots], when what runs is expected to end.
+    lengths, needed
+        As for `predicted_start`.
+    """
+    classes = new_classes(goes, free, running)
+    expect_back(classes, now, ends)
+    start = now
+    for k in range(lengths.size):
+        start = book(classes.profiles[0], classes, k, now, needed[k], lengths[k])
+        if start == np.inf:
+            break
     return start
 
 

@@ -9,14 +9,23 @@ from typing import Final
 
 import numpy as np
 
-from simmodels.ground.compiled import compiled
+from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.signals import heed_signals
-from simmodels.passes.backfilling import reservation, start_easy, start_fitting, start_heads
+from simmodels.passes.backfilling import reservation, start_backfilled, start_heads
 from simmodels.passes.conservative import first_promise, start_reserved
 from simmodels.passes.keys import key_of, refuse
 from simmodels.structures.arrays import grown
+from simmodels.structures.classes import expect_back, have_started, new_classes, places
 from simmodels.structures.profile import add, lasts_until
-from simmodels.structures.queue_state import CONSERVATIVE, DONE, EASY, GREEDY, NONE, RUNNING, WAITING, queue_at
+from simmodels.structures.queue_state import (
+    CONSERVATIVE,
+    DONE,
+    EASY,
+    NONE,
+    RUNNING,
+    WAITING,
+    queue_at,
+)
 from simmodels.structures.sorted_blocks import insert, least_cores, new_sorted_blocks, refill, remove, sort_pairs
 
 _AHEAD: Final = -float("inf")  # the key of warm and overdue jobs: before all others, among themselves by slot
@@ -25,15 +34,25 @@ _AHEAD: Final = -float("inf")  # the key of warm and overdue jobs: before all ot
 # -- keys ---------------------------------------------------------------------------------------
 
 
+@inlined
+def _key_among(ahead, columns, order, row, slot, now):
+    """Return the key of a waiting job in an order, NaN if it gives no number; slots below `ahead` go before all others.
+
+    `columns` are submit, estimate, runtime, cores and draw by slot; `row` says where the rows are that the order reads.
+    """
+    if slot < ahead:
+        return _AHEAD
+    submit, estimate, runtime, cores, draw = columns
+    drawn = draw[slot] if slot < draw.size else 0.0
+    at = row[0] + slot * row[1]
+    return key_of(order, submit[slot], estimate[slot], runtime[slot], cores[slot], drawn, now, at)
+
+
 @compiled
 def _key(queue, order, row, slot, now):
-    """Return the key of a waiting job in an order; `row` says where the rows are that the order reads."""
-    if slot < queue.warm or slot < queue.overdue_below:
-        return _AHEAD
-    draw = queue.draw[slot] if slot < queue.draw.size else 0.0
-    at = row[0] + slot * row[1]
-    submit, estimate, runtime = queue.submit[slot], queue.estimate[slot], queue.runtime[slot]
-    key = key_of(order, submit, estimate, runtime, queue.cores[slot], draw, now, at)
+    """Return the key of a waiting job in an order, infinity if it gives no number, which the queue notes."""
+    columns = queue.submit, queue.estimate, queue.runtime, queue.cores, queue.draw
+    key = _key_among(max(queue.warm, queue.overdue_below), columns, order, row, slot, now)
     return refuse(queue, slot, now) if np.isnan(key) else key
 
 
@@ -66,6 +85,8 @@ def reserved_start(queue, slot, now):
     """Return the start that is reserved for a waiting job: the first (EASY), or any (conservative)."""
     if queue.backfilling == CONSERVATIVE:
         return queue.reserved[slot]
+    if not np.isnan(queue.shadow):
+        return queue.shadow
     start, _ = reservation(now, queue.free, queue.cores[slot], queue.running, queue.ends, queue.slots, queue.cores, 0)
     return start
 
@@ -81,7 +102,7 @@ def next_promise(queue, now):
         return np.inf
     if queue.next_reserved_start > now and not queue.needs_replan:
         return queue.next_reserved_start
-    return first_promise(now, queue.waiting, queue.running, queue.reserved)
+    return first_promise(queue, now)
 
 
 @compiled
@@ -92,26 +113,37 @@ def has_fitting(queue):
 
 @compiled
 def sort_again(queue, ordered, order, row, key, now):
-    """Recompute the keys of an ordered list, and sort it."""
+    """Recompute the keys of an ordered list, and sort it; most often the order is as it was, and nothing moves."""
+    ahead, ends, slots = max(queue.warm, queue.overdue_below), queue.ends, queue.slots
+    columns = queue.submit, queue.estimate, queue.runtime, queue.cores, queue.draw  # read once, and not for each job
     n = 0
+    is_sorted = True
+    before, slot_before = -np.inf, np.int64(-1)
     for c in range(ordered.blocks):
         heed_signals()
         b = ordered.chain[c]
         for i in range(ordered.count[b]):
             slot = ordered.slot[b, i]
-            value = _key(queue, order, row, slot, now)
+            value = _key_among(ahead, columns, order, row, slot, now)
+            if np.isnan(value):
+                value = refuse(queue, slot, now)
+            is_sorted &= before < value or (before == value and slot_before < slot)
+            before, slot_before = value, slot
             key[slot] = value
-            queue.ends[n] = value
-            queue.slots[n] = slot
+            ordered.key[b, i] = value
+            ends[n] = value
+            slots[n] = slot
             n += 1
-    sort_pairs(queue.ends, queue.slots, queue.ends2, queue.slots2, n)
-    refill(ordered, queue.ends, queue.slots, queue.cores, queue.estimate, n)
+    if not is_sorted:
+        sort_pairs(ends, slots, queue.ends2, queue.slots2, n)
+        refill(ordered, ends, slots, queue.cores, queue.estimate, n)
 
 
 @compiled
 def make_scratch(queue):
     """Begin a decision: nothing has started, and the scratch is as long as the queue."""
     queue.begun = 0
+    queue.backfilled = 0
     if queue.waiting.size > queue.placed.size:
         room = 2 * queue.waiting.size
         queue.placed = np.empty(room, np.int64)
@@ -289,7 +321,7 @@ def expect(queue, slot, start):
 
 
 @compiled
-def start_placed(queue, first, n, now):
+def _start_placed(queue, first, n, now):
     """Let placed[first:n] run from now on."""
     queue.begun += n - first
     for k in range(first, n):
@@ -302,62 +334,16 @@ def start_placed(queue, first, n, now):
 
 
 @compiled
-def _pass(queue, now, placed):
-    """Write the slots that start now into `placed`; return how many."""
+def _sort_moving(queue, now):
+    """Sort what waits again, if an order moves with time."""
     if queue.moving:
         sort_again(queue, queue.waiting, queue.order, queue.row, queue.key, now)
     if not queue.same_order and queue.backfill_moving:
         sort_again(queue, queue.backfill, queue.backfill_order, queue.backfill_row, queue.backfill_key, now)
-    if queue.backfilling == NONE:
-        return start_heads(queue.free, queue.waiting, placed, queue.arrived)
-    if queue.backfilling == GREEDY:
-        return start_fitting(queue.free, queue.waiting, placed)
-    if queue.backfilling == EASY:
-        return start_easy(
-            now,
-            queue.free,
-            queue.waiting,
-            queue.backfill,
-            queue.same_order,
-            queue.running,
-            queue.key,
-            queue.cores,
-            queue.estimate,
-            placed,
-            queue.ends,
-            queue.slots,
-            queue.ends2,
-            queue.slots2,
-        )
-    n, queue.next_reserved_start = start_reserved(
-        now,
-        queue.free,
-        queue.waiting,
-        queue.running,
-        queue.estimate,
-        queue.profile,
-        queue.reserved,
-        queue.next_reserved_start,
-        queue.freed_until,
-        queue.has_unreserved,
-        queue.needs_replan,
-        placed,
-    )
-    queue.freed_until = -np.inf
-    queue.has_unreserved = False
-    queue.needs_replan = False
-    return n
 
 
 @compiled
-def make_room(queue, slots):
-    """Grow `placed` to at least `slots` entries, keeping its contents."""
-    if slots > queue.placed.size:
-        queue.placed = grown(queue.placed, 2 * slots)
-
-
-@compiled
-def most_starts(queue):
+def _most_starts(queue):
     """Return how many jobs may start before the queue is looked at again."""
     left = queue.most_starts - queue.begun
     if queue.visible_below < queue.arrived:  # the next job becomes visible as soon as one starts: one by one
@@ -366,20 +352,45 @@ def most_starts(queue):
 
 
 @compiled
-def decide(queue, now):
-    """Decide which jobs start now, and start them; return how many: the slots are in `placed`."""
+def _start_more(queue, now, classes, backfilling, below, n):
+    """Start what the pass says, `n` have started; return how many more. Heads alone are below the slot `below`."""
+    if n + queue.waiting.size > queue.placed.size:
+        queue.placed = grown(queue.placed, 2 * (n + queue.waiting.size))
+    known = 0
+    if classes is not None:
+        known = len(classes.parts)
+        queue.shadow = np.nan
+        expect_back(classes, now, queue.expected_end)
+    placed, most = queue.placed[n:], _most_starts(queue)
+    if backfilling == NONE:
+        more, _ = start_heads(queue, now, classes, placed, below, most)
+    elif backfilling == CONSERVATIVE:
+        more = start_reserved(queue, now, classes, placed, most)
+    else:
+        more = start_backfilled(queue, now, classes, placed, most)
+    _start_placed(queue, n, n + more, now)
+    if classes is not None:  # a start takes all its cores out of those that stay
+        queue.free += have_started(classes, known, queue.phase == RUNNING)
+    return more
+
+
+@compiled
+def decide(queue, now, classes):
+    """Decide which jobs start now, and start them; return how many: the slots are in `placed`.
+
+    `classes` are the cores by when they go, None where no machine is about to go.
+    """
+    queue.shadow = np.nan
     if queue.waiting.size == 0:
         return 0
     if queue.threshold < np.inf:
         judge(queue, now)
-    if queue.backfilling != CONSERVATIVE and least_cores(queue.waiting) > queue.free:
+    if classes is None and queue.backfilling != CONSERVATIVE and least_cores(queue.waiting) > queue.free:
         return 0  # no job fits, whatever the order
     make_scratch(queue)
     n = 0
     while queue.warm_started < queue.warm:
-        make_room(queue, n + queue.waiting.size)
-        more = min(start_heads(queue.free, queue.waiting, queue.placed[n:], queue.warm), most_starts(queue))
-        start_placed(queue, n, n + more, now)
+        more = _start_more(queue, now, classes, NONE, queue.warm, n)
         n += more
         queue.warm_started += more
         queue.needs_replan = True
@@ -388,18 +399,48 @@ def decide(queue, now):
             return n
     while True:
         heed_signals()
-        make_room(queue, n + queue.waiting.size)
-        more = _pass(queue, now, queue.placed[n:])
         sliding = queue.visible_below < queue.arrived
-        most = most_starts(queue)
-        if more > most:
-            more = most
-            queue.next_reserved_start = now  # conservative: the others may still start at this instant
-        start_placed(queue, n, n + more, now)
+        if queue.moving or queue.backfill_moving:
+            _sort_moving(queue, now)
+        more = _start_more(queue, now, classes, queue.backfilling, queue.arrived, n)
         n += more
         if more == 0 or not sliding:
             return n
         admit(queue, now)
+
+
+@compiled
+def decide_under_notice(queue, now, goes, free, running):
+    """Decide as `decide` does, where some machines will go at instants that are known, or drain.
+
+    Parameters
+    ----------
+    queue, now
+        The state, and the instant.
+    goes, free, running
+        When each machine goes, its free cores, and what the queue runs there, see `simmodels.structures.classes`.
+
+    Returns
+    -------
+    int, int64[m, 3]
+        How many start: the slots are in `placed`; and slot, machine and cores of what they have.
+    """
+    classes = new_classes(goes, free, running)
+    classes.free[-1] = queue.free  # by event, not all that is free is known to be
+    known = len(classes.parts)
+    queue.needs_replan = True
+    starts = decide(queue, now, classes)
+    queue.needs_replan = True  # the profile of one kind of cores is not kept meanwhile
+    return starts, places(classes, known, free)
+
+
+@compiled
+def take_note(queue, now, slots, ends, arrivals):
+    """Let slots[:ends] end and the next `arrivals` slots arrive."""
+    for k in range(ends):
+        finish(queue, slots[k], now)
+    for _ in range(arrivals):
+        arrive(queue, now)
 
 
 @compiled
@@ -412,14 +453,18 @@ def instant(address, now, slots, ends, arrivals):
     One call an instant: it saves the SimPy engine a crossing from Python for each event, and an array that is made.
     """
     queue = queue_at(address)
-    for k in range(ends):
-        finish(queue, slots[k], now)
-    for _ in range(arrivals):
-        arrive(queue, now)
-    starts = decide(queue, now)
+    take_note(queue, now, slots, ends, arrivals)
+    starts = decide(queue, now, None)
     if starts <= slots.size:
         slots[:starts] = queue.placed[:starts]
     return starts
+
+
+@compiled
+def instant_under_notice(queue, now, slots, ends, arrivals, goes, free, running):
+    """Do what `instant` does where machines are about to go; return what `decide_under_notice` does."""
+    take_note(queue, now, slots, ends, arrivals)
+    return decide_under_notice(queue, now, goes, free, running)
 
 
 @compiled

@@ -65,6 +65,7 @@ class _WithBackfilling(TypedDict, total=False):
     queue_depth: int | None
     warm_jobs: int
     max_starts: int | None
+    max_backfills: int | None
 
 
 class AuctioneerOptions(_WithCcr, total=False):

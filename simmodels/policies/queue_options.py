@@ -56,6 +56,9 @@ class QueueOptions(Options):
     max_starts
         Start at most this many jobs in one decision, as Slurm's `sched_max_job_start`; the others wait for the next
         event. By default all.
+    max_backfills
+        Start at most this many jobs in one decision before others that wait, as Slurm's `bf_max_job_start`. By default
+        all.
     """
 
     changeable: ClassVar = ("order", "backfilling", "backfill_order", "threshold_s", "overrun", "queue_depth")
@@ -69,15 +72,19 @@ class QueueOptions(Options):
     queue_depth: int | None = None
     warm_jobs: int = 0
     max_starts: int | None = None
+    max_backfills: int | None = None
 
     def _verified(self, given: Collection[str]) -> Self:  # noqa: ARG002  all are checked
         backfill_order, threshold_s, depth = self.backfill_order, self.threshold_s, self.queue_depth
-        starts = self.max_starts
+        starts, backfills = self.max_starts, self.max_backfills
         if backfill_order is not None and self.backfilling != "easy":
             raise RequestError(
                 f"a backfill order ({as_order(backfill_order).name}) with backfilling {self.backfilling!r}",
                 'use backfilling="easy", or leave the backfill order out',
             )
+        if backfills is not None and self.backfilling == "none":
+            what = f"max_backfills={backfills} with backfilling 'none'"
+            raise RequestError(what, "choose another backfilling, or leave max_backfills out")
         return replace(
             self,
             order=as_order_of_queue(self.order),
@@ -88,6 +95,7 @@ class QueueOptions(Options):
             queue_depth=None if depth is None else as_integer("queue_depth", depth, 1, also="None"),
             warm_jobs=as_integer("warm_jobs", self.warm_jobs, 0),
             max_starts=None if starts is None else as_integer("max_starts", starts, 1, also="None"),
+            max_backfills=None if backfills is None else as_integer("max_backfills", backfills, 1, also="None"),
         )
 
     def with_order(self, order: str | Priority, backfill_order: str | Priority | None) -> Self:
@@ -126,6 +134,7 @@ class QueueOptions(Options):
             queue_depth=self.queue_depth,
             warm_jobs=self.warm_jobs,
             max_starts=self.max_starts,
+            max_backfills=self.max_backfills,
             draw=draw,
             rows=rows.matrices,
         )

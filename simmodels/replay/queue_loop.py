@@ -198,7 +198,7 @@ def replay(queue, loop, by_event, kill, until, stop, watched, started, ended):
                 heed_signals()
                 arrive(queue, now)
                 coming += 1
-        placed = decide(queue, now)
+        placed = decide(queue, now, None)
         promised = next_promise(queue, now)
         if queue.refused >= 0:
             fine = False

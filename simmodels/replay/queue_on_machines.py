@@ -1,9 +1,9 @@
 """The compiled engine of a queue on machines that are switched on and off: its events, in order, as one loop.
 
-It keeps no rule of its own: who starts is `simmodels.passes.queue_events`, and `simmodels.passes.under_notice` while
-machines are about to go; which machines go is `simmodels.passes.switching`, what is saved
-`simmodels.passes.checkpointing`; the same that the SimPy engine calls. One event costs O(log running jobs) and what
-the pass costs; while machines are about to go, a decision costs O(machines + running jobs), too.
+It keeps no rule of its own: who starts is `simmodels.passes.queue_events`, which machines go is
+`simmodels.passes.switching`, what is saved `simmodels.passes.checkpointing`; the same that the SimPy engine calls. One
+event costs O(log running jobs) and what the pass costs; while machines are about to go, a decision costs
+O(machines + running jobs), too.
 """
 
 import numpy as np
@@ -12,7 +12,6 @@ from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
 from simmodels.passes import queue_events as passes
 from simmodels.passes import switching
-from simmodels.passes.under_notice import instant_under_notice
 from simmodels.replay.occupancy import begin, lose_all, occupy, occupy_lowest, offer, switch_off, vacate
 from simmodels.replay.power import next_switch, switch
 from simmodels.replay.runs import end_next, kill_next, lasts_by, leave_running, next_end, record_power
@@ -20,54 +19,23 @@ from simmodels.structures.arrays import grown
 
 
 @compiled
-def _classes(power):
-    """Return when the machines go that do not drain, increasing; and the class of each machine, -1 without one."""
-    here = (power.state == switching.OPEN) | (power.state == switching.NOTICED)
-    goes = np.unique(np.append(power.goes[here], np.inf))
-    of = np.full(power.state.size, -1)
-    for machine in np.flatnonzero(here):
-        of[machine] = np.searchsorted(goes, power.goes[machine])
-    return goes, of
-
-
-@compiled
-def _start_under_notice(queue, occupancy, runs, power, now, ended, ends, arrivals, kill):
-    """Let slots end and arrive, decide while machines are about to go, and let start what does."""
-    goes, of = _classes(power)
-    free = np.zeros(goes.size, np.int64)
-    for machine in range(of.size):
-        if of[machine] >= 0:
-            free[of[machine]] += occupancy.free[machine]
+def _running_on_machines(occupancy, runs):
+    """Return int64[k, 4]: slot, first machine, how many, and cores of each, of what runs."""
     rows = 0
     for k in range(runs.size):
         attempt = runs.heap[k]
-        rows += occupancy.machines[occupancy.first[attempt] : occupancy.first[attempt + 1]].sum()
-    running = np.empty((rows, 3), np.int64)
+        rows += occupancy.first[attempt + 1] - occupancy.first[attempt]
+    running = np.empty((rows, 4), np.int64)
     rows = 0
     for k in range(runs.size):
         attempt = runs.heap[k]
         for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
-            low = occupancy.machine[run]
-            for machine in range(low, low + occupancy.machines[run]):
-                if of[machine] >= 0:
-                    running[rows, 0] = runs.slot[attempt]
-                    running[rows, 1] = of[machine]
-                    running[rows, 2] = occupancy.cores[run]
-                    rows += 1
-    started, had, _ = instant_under_notice(queue, now, ended, ends, arrivals, goes, free, running[:rows])
-    row = 0
-    for slot in started:
-        while row < had.shape[0] and had[row, 0] == slot:
-            left = had[row, 2]
-            for machine in range(of.size):
-                if left > 0 and of[machine] == had[row, 1] and occupancy.free[machine] > 0:
-                    taken = min(occupancy.free[machine], left)
-                    occupy(occupancy, machine, taken)
-                    if power.state[machine] != switching.OPEN:
-                        occupancy.offered[machine] += taken  # the queue knows
-                    left -= taken
-            row += 1
-        begin(occupancy, runs, slot, now, _lasts(queue, slot, kill))
+            running[rows, 0] = runs.slot[attempt]
+            running[rows, 1] = occupancy.machine[run]
+            running[rows, 2] = occupancy.machines[run]
+            running[rows, 3] = occupancy.cores[run]
+            rows += 1
+    return running
 
 
 @compiled
@@ -79,9 +47,27 @@ def _lasts(queue, slot, kill):
 @compiled
 def _start(queue, occupancy, runs, now, kill):
     """Decide what starts, and let it, on the lowest machines."""
-    starts = passes.decide(queue, now)  # which may grow `placed`
+    starts = passes.decide(queue, now, None)  # which may grow `placed`
     for slot in queue.placed[:starts]:
         occupy_lowest(occupancy, 0, queue.cores[slot])
+        begin(occupancy, runs, slot, now, _lasts(queue, slot, kill))
+
+
+@compiled
+def _start_under_notice(queue, occupancy, runs, power, now, kill):
+    """Decide what starts while machines are about to go, and let it, where the decision says."""
+    goes = power.goes.copy()  # infinity of those that stay
+    goes[(power.state != switching.OPEN) & (power.state != switching.NOTICED)] = np.nan
+    running = _running_on_machines(occupancy, runs)
+    starts, parts = passes.decide_under_notice(queue, now, goes, occupancy.free, running)
+    part = 0
+    for slot in queue.placed[:starts]:
+        while part < parts.shape[0] and parts[part, 0] == slot:
+            machine, cores = parts[part, 1], parts[part, 2]
+            occupy(occupancy, machine, cores)
+            if power.state[machine] != switching.OPEN:
+                occupancy.offered[machine] += cores  # the queue knows
+            part += 1
         begin(occupancy, runs, slot, now, _lasts(queue, slot, kill))
 
 
@@ -162,13 +148,10 @@ def replay_queue(queue, occupancy, runs, power, warm, kill, until):
             arrivals += 1
         if not (switched or freed or ends > 0 or arrivals > 0 or now == promised):
             continue  # notice was given that changes nothing
+        passes.take_note(queue, now, ended, ends, arrivals)
         if leaving:
-            _start_under_notice(queue, occupancy, runs, power, now, ended, ends, arrivals, kill)
+            _start_under_notice(queue, occupancy, runs, power, now, kill)
         else:
-            for k in range(ends):
-                passes.finish(queue, ended[k], now)
-            for _ in range(arrivals):
-                passes.arrive(queue, now)
             _start(queue, occupancy, runs, now, kill)
         promised = passes.next_promise(queue, now)
         lost = lost[:0]

@@ -81,6 +81,7 @@ QUEUE_STATE: Final = QueueStateType(
         ("depth", types.int64),
         ("warm", types.int64),
         ("most_starts", types.int64),  # of one decision
+        ("most_backfills", types.int64),  # of these
         # the state
         ("free", types.int64),
         ("arrived", types.int64),  # slots below this have arrived
@@ -88,6 +89,8 @@ QUEUE_STATE: Final = QueueStateType(
         ("overdue_below", types.int64),  # slots below this are overdue (or no longer wait)
         ("warm_started", types.int64),
         ("begun", types.int64),  # how many jobs the decision that is being made has started
+        ("backfilled", types.int64),  # how many of them before one that waits
+        ("shadow", types.float64),  # EASY where machines are about to go: the start that it reserved; NaN if none
         ("next_reserved_start", types.float64),  # conservative: the earliest reserved start of a waiting job
         ("freed_until", types.float64),
         ("has_unreserved", types.boolean),
@@ -134,6 +137,7 @@ def _new_queue(
     depth,
     warm,
     most_starts,
+    most_backfills,
 ):
     made = structref.new(QUEUE_STATE)
     made.submit, made.runtime, made.estimate, made.draw = columns
@@ -155,12 +159,15 @@ def _new_queue(
     made.depth = depth
     made.warm = warm
     made.most_starts = most_starts
+    made.most_backfills = most_backfills
     made.free = free
     made.arrived = 0
     made.visible_below = 0
     made.overdue_below = 0
     made.warm_started = 0
     made.begun = 0
+    made.backfilled = 0
+    made.shadow = np.nan
     made.next_reserved_start = np.inf
     made.freed_until = -np.inf
     made.has_unreserved = False
@@ -278,6 +285,7 @@ def open_queue(
     queue_depth: int | None = None,
     warm_jobs: int = 0,
     max_starts: int | None = None,
+    max_backfills: int | None = None,
     draw: Floats | None = None,
     rows: tuple[Floats, Floats] | None = None,
 ) -> QueueState:
@@ -290,7 +298,7 @@ def open_queue(
         engine fills them in beforehand; the SimPy engine as jobs arrive.
     free
         Cores free at first.
-    order, backfilling, backfill_order, threshold_s, queue_depth, warm_jobs, max_starts
+    order, backfilling, backfill_order, threshold_s, queue_depth, warm_jobs, max_starts, max_backfills
         As in `simmodels.simulate`.
     draw
         float64[n], a uniform number a slot, for orders that ask for it.
@@ -321,5 +329,6 @@ def open_queue(
         queue_depth or 0,
         warm_jobs,
         MOST if max_starts is None else max_starts,
+        MOST if max_backfills is None else max_backfills,
     )
     return queue

@@ -129,6 +129,7 @@ def a_queue(draw: random.Random) -> Described:
         "queue_depth": depth,
         "warm_jobs": draw.choice((0, 0, 1, 3)) if depth is None else 0,
         "max_starts": draw.choice((None, None, 1, 2)),
+        "max_backfills": draw.choice((None, None, 1, 2)) if backfilling != "none" else None,
         "seed": draw.randint(0, 9),
     }
 

@@ -12,7 +12,7 @@ Described = dict[str, Any]
 _ORDERS: Final = ("FCFS", "LCFS", "SPF", "LPF", "SQF", "SAF", "LAF", "WFP3", "UNICEF", "F1", "RANDOM")
 _BIDS: Final = ("FIFO", "SRTF", "LRTF", "P-SLR", "PV", "PVD", "PVDSQ", "EDF", "PVR", "Random")
 TARGETED: Final = ("TargetStretch", "TargetAsap", "PackedTargetAsap")
-PLAIN: Final = {"order": "FCFS", "threshold_s": None, "queue_depth": None, "max_starts": None}
+PLAIN: Final = {"order": "FCFS", "threshold_s": None, "queue_depth": None, "max_starts": None, "max_backfills": None}
 """Options of a queue by which the first that waits stays the first, and starts as soon as it fits."""
 
 
@@ -213,6 +213,7 @@ def _options(draw: random.Random, scheduler: str) -> Described:
         "overrun": draw.choice(("run", "kill")),
         "queue_depth": depth,
         "max_starts": draw.choice((None, None, None, 1)),
+        "max_backfills": draw.choice((None, None, None, 1)) if backfilling != "none" else None,
     }
 
 

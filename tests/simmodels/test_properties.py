@@ -72,6 +72,8 @@ def options(
         chosen["queue_depth"] = draw(st.sampled_from([None, None, 1, 2, 4]))
         chosen["warm_jobs"] = draw(st.sampled_from([0, 0, 1, 3])) if chosen["queue_depth"] is None else 0
         chosen["max_starts"] = draw(st.sampled_from([None, None, 1, 2]))
+        if chosen["backfilling"] != "none":
+            chosen["max_backfills"] = draw(st.sampled_from([None, None, 1, 2]))
     return chosen
 
 

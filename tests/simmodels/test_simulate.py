@@ -148,6 +148,11 @@ def test_a_machine_has_a_number_of_cores_that_can_be_counted(cores: float) -> No
         ({"backfilling": "some"}, sm.UnknownNameError, "unknown backfilling 'some'"),
         ({"threshold_s": -1.0}, sm.RequestError, r"threshold_s must be a number of seconds >= 0, or None \(got -1.0\)"),
         ({"queue_depth": 0}, sm.RequestError, r"queue_depth must be an integer from 1 to 2\*\*53, or None \(got 0\)"),
+        (
+            {"backfilling": "none", "max_backfills": 1},
+            sm.RequestError,
+            "max_backfills=1 with backfilling 'none'; choose another backfilling, or leave max_backfills out",
+        ),
         ({"max_starts": 0}, sm.RequestError, r"max_starts must be an integer from 1 to 2\*\*53, or None \(got 0\)"),
         ({"warm_jobs": -1}, sm.RequestError, r"warm_jobs must be an integer from 0 to 2\*\*53 \(got -1\)"),
         ({"decide": "never"}, sm.UnknownNameError, "unknown decide 'never'"),
@@ -229,6 +234,23 @@ def test_at_most_this_many_jobs_start_in_one_decision(backfilling: str, engine: 
     jobs = sm.Workload([1, 2, 3, 4, 5], np.zeros(5), [3.0, 4, 9, 9, 9], [3.0, 4, 9, 9, 9], np.ones(5, int))
     schedule = sm.simulate(jobs, cores=5, backfilling=backfilling, max_starts=2, engine=engine)
     assert schedule.validate().start_s.tolist() == [0, 0, 3, 3, 4]
+
+
+@pytest.mark.parametrize("backfilling", ["greedy", "easy", "conservative"])
+@pytest.mark.parametrize("capacity", [None, [(0, 6), sm.CapacityChange(500, 5, notice_s=500)]])
+def test_at_most_this_many_jobs_start_before_the_head_in_one_decision(
+    backfilling: str, capacity: list[Any] | None, engine: str
+) -> None:
+    """Job 2 needs all cores and waits for job 1; of jobs 3 to 5 one is backfilled at once, one at 4 s when it ends.
+
+    A machine that will go changes nothing: all ends before. At 10 s the head starts, which is no backfilling.
+    """
+    runtime_s = [10.0, 2, 3, 4, 5]
+    jobs = sm.Workload([1, 2, 3, 4, 5], [0, 1, 1, 1, 5], runtime_s, runtime_s, [2, 6, 1, 1, 1])
+    machines = {"cores": 6} if capacity is None else {"capacity": capacity, "cores_per_machine": 1}
+    how = {"backfilling": backfilling, "engine": engine, **machines}
+    assert sm.simulate(jobs, **how).start_s.tolist() == [0, 10, 1, 1, 5]
+    assert sm.simulate(jobs, **how, max_backfills=1).validate().start_s.tolist() == [0, 10, 1, 4, 5]
 
 
 @given(

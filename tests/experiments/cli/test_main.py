@@ -318,6 +318,7 @@ def test_every_option_reaches_the_simulation(run: Run, trace: sm.Workload) -> No
         "queue_depth": 20,
         "warm_jobs": 7,
         "max_starts": 3,
+        "max_backfills": 2,
         "engine": "simpy",
         "seed": 4,
     }

@@ -21,21 +21,19 @@ from simmodels.ground.kept_code import folder, is_kept
 PACKAGE = Path(simmodels.__file__).parent
 
 SCRIPT = """
-from simmodels.structures.sorted_blocks import insert, new_sorted_blocks
-from simmodels.passes.backfilling import start_fitting
+from simmodels.passes.prediction import predicted_start
 import numpy as np
-queue = new_sorted_blocks(1)
-insert(queue, 0.0, 0, 1, 1.0)
-hits = sum(start_fitting.stats.cache_hits.values())
-started = start_fitting(4, queue, np.empty(4, np.int64))
-print(started, sum(start_fitting.stats.cache_hits.values()) - hits)
+none, free, one = np.empty(0, np.int64), np.array([4]), np.array([1])
+hits = sum(predicted_start.stats.cache_hits.values())
+start = predicted_start(3.0, free, none, np.empty(0), none, np.array([1.0]), one)
+print(start, sum(predicted_start.stats.cache_hits.values()) - hits)
 """
 
 OTHER_RULE = """
 
 @compiled
-def next_fitting(ordered, c, i, free, extra, now, shadow):
-    return -1, -1
+def earliest(profile, start, cores, duration):
+    return start + 4.0
 """
 
 
@@ -57,16 +55,16 @@ def _answers(package: Path) -> str:
 def test_a_changed_rule_in_another_file_is_never_run_stale_and_copies_share(kept: Path, tmp_path: Path) -> None:
     for copy in ("one", "two"):
         shutil.copytree(PACKAGE, tmp_path / copy / "simmodels", ignore=shutil.ignore_patterns("__pycache__"))
-    assert _answers(tmp_path / "one") == "1 0"
-    assert _answers(tmp_path / "two") == "1 1"  # another copy, other times: compiled once for all
-    changed = tmp_path / "one" / "simmodels" / "structures" / "sorted_blocks.py"
+    assert _answers(tmp_path / "one") == "3.0 0"
+    assert _answers(tmp_path / "two") == "3.0 1"  # another copy, other times: compiled once for all
+    changed = tmp_path / "one" / "simmodels" / "structures" / "profile.py"
     before = changed.read_text()
     changed.write_text(before + OTHER_RULE)
-    assert _answers(tmp_path / "one") == "0 0"  # the caller's own file is as it was
-    assert _answers(tmp_path / "one") == "0 1"
-    assert _answers(tmp_path / "two") == "1 1"
+    assert _answers(tmp_path / "one") == "7.0 0"  # the caller's own file is as it was
+    assert _answers(tmp_path / "one") == "7.0 1"
+    assert _answers(tmp_path / "two") == "3.0 1"
     changed.write_text(before + "\n# the first rule again\n")
-    assert _answers(tmp_path / "one") == "1 1"
+    assert _answers(tmp_path / "one") == "3.0 1"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700
     assert {path.suffix for path in kept.iterdir()} == {".code", ".bitcode"}
 

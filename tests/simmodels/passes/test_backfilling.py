@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.passes.backfilling import reservation, start_easy, start_fitting, start_heads
+from simmodels.passes import queue_events as events
+from simmodels.passes.backfilling import reservation, start_backfilled, start_heads
+from simmodels.policies.orders import find_order
+from simmodels.structures.queue_state import QueueState, open_queue
 from simmodels.structures.sorted_blocks import SortedBlocks, insert, new_sorted_blocks
 
 ALL = np.iinfo(np.int64).max
@@ -29,39 +32,35 @@ class Scene:
     def order(self, key: np.ndarray) -> list[int]:
         return sorted(range(len(key)), key=lambda slot: (key[slot], slot))
 
-    def waiting(self, key: np.ndarray) -> SortedBlocks:
-        ordered = new_sorted_blocks(1)
-        for slot in np.random.default_rng(0).permutation(len(key)).tolist():
-            insert(ordered, key[slot], slot, self.cores[slot], self.estimate[slot])
-        return ordered
-
     def running_list(self) -> SortedBlocks:
         ordered = new_sorted_blocks(1)
         for number, (end, cores) in enumerate(self.running):
             insert(ordered, end, number, cores, 0.0)
         return ordered
 
-    def easy(self, *, same: bool) -> list[int]:
-        waiting = self.waiting(self.key)
-        size = max(len(self.key), 1)
-        placed = np.empty(size, np.int64)
-        n = start_easy(
-            self.now,
-            self.free,
-            waiting,
-            waiting if same else self.waiting(self.backfill_key),
-            same,
-            self.running_list(),
-            self.key,
-            self.cores,
-            self.estimate,
-            placed,
-            np.empty(size),
-            np.empty(size, np.int64),
-            np.empty(size),
-            np.empty(size, np.int64),
+    def queue(self, backfilling: str, *, free: int | None = None, same: bool = True, **options: int) -> QueueState:
+        """Return the queue: slots that wait, by submission or by their numbers drawn, then those that run."""
+        ends, run = (np.array([each[i] for each in self.running]) for i in (0, 1))
+        length = np.concatenate([self.estimate, ends]).astype(float)
+        columns = (np.concatenate([self.key, ends]).astype(float), length, length.copy())
+        queue = open_queue(
+            (*columns, np.concatenate([self.cores, run]).astype(np.int64)),
+            free=self.free if free is None else free,
+            order=find_order("FCFS"),
+            backfilling=backfilling,
+            backfill_order=None if same else find_order("RANDOM"),
+            draw=np.concatenate([self.backfill_key, ends]).astype(float),
+            **options,
         )
-        return placed[:n].tolist()
+        for _ in self.key:
+            events.arrive(queue, self.now)
+        for number in range(len(self.running) if backfilling == "easy" else 0):
+            events.expect(queue, len(self.key) + number, 0.0)
+        return queue
+
+    def started(self, backfilling: str, **options: int) -> list[int]:
+        placed = np.empty(len(self.key), np.int64)
+        return placed[: start_backfilled(self.queue(backfilling, **options), self.now, None, placed, ALL)].tolist()
 
 
 def shadow(now: float, free: int, need: int, running: list[tuple[float, int]]) -> tuple[float, int]:
@@ -136,19 +135,28 @@ def test_the_reservation_counts_the_jobs_just_started(scene: Scene, more: int, s
 
 @given(scenes())
 def test_easy_starts_what_its_rules_say_in_their_order(scene: Scene) -> None:
-    assert scene.easy(same=True) == easy(scene, scene.key, scene.key)
+    assert scene.started("easy") == easy(scene, scene.key, scene.key)
 
 
 @given(scenes())
 def test_easy_backfills_in_another_order(scene: Scene) -> None:
-    assert scene.easy(same=False) == easy(scene, scene.key, scene.backfill_key)
+    assert scene.started("easy", same=False) == easy(scene, scene.key, scene.backfill_key)
+
+
+@given(scenes(), st.booleans(), st.integers(1, 9))
+def test_easy_backfills_no_more_jobs_than_it_may(scene: Scene, same: bool, most: int) -> None:
+    """The heads start, and the first that would be backfilled without a limit."""
+    placed = np.empty(len(scene.key), np.int64)
+    heads, _ = start_heads(scene.queue("none"), scene.now, None, placed, ALL, ALL)
+    expected = easy(scene, scene.key, scene.key if same else scene.backfill_key)[: heads + most]
+    assert scene.started("easy", same=same, max_backfills=most) == expected
 
 
 @given(scenes(), st.integers(0, 400))
 def test_heads_start_while_they_fit_and_stand_before_a_slot(scene: Scene, below: int) -> None:
     for limit in (below, ALL):
         placed = np.empty(len(scene.key), np.int64)
-        n = start_heads(scene.free, scene.waiting(scene.key), placed, limit)
+        n, _ = start_heads(scene.queue("none"), scene.now, None, placed, limit, ALL)
         expected, free = [], scene.free
         for slot in scene.order(scene.key):
             if scene.cores[slot] > free or slot >= limit:
@@ -160,14 +168,12 @@ def test_heads_start_while_they_fit_and_stand_before_a_slot(scene: Scene, below:
 
 @given(scenes(), st.integers(0, 200))
 def test_greedy_starts_all_that_fits(scene: Scene, more: int) -> None:
-    placed = np.empty(len(scene.key), np.int64)
-    n = start_fitting(scene.free + more, scene.waiting(scene.key), placed)
     expected, free = [], scene.free + more
     for slot in scene.order(scene.key):
         if scene.cores[slot] <= free:
             expected.append(slot)
             free -= scene.cores[slot]
-    assert placed[:n].tolist() == expected
+    assert scene.started("greedy", free=scene.free + more) == expected
 
 
 @pytest.mark.parametrize("need", [1, 63, 64, 65, 128, 129, 192, 200])
@@ -185,4 +191,4 @@ def test_with_too_little_to_be_released_there_is_no_reservation_and_nothing_is_h
     scene = Scene(
         5.0, 1, np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([9, 1]), np.array([1.0, 1e6]), [(7.0, 2)]
     )
-    assert scene.easy(same=True) == [1]
+    assert scene.started("easy") == [1]

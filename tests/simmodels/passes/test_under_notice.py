@@ -115,6 +115,12 @@ SPANS = st.lists(
             "backfilling": st.sampled_from(["none", "greedy", "easy", "conservative"]),
             "order": st.sampled_from(["FCFS", "SAF", "LQF", "SPF"]),
             "backfill_order": st.sampled_from([None, "FCFS", "SAF", "SPF"]),
+            "max_starts": st.sampled_from([None, None, 1, 2]),
+            "max_backfills": st.sampled_from([None, None, 1, 2]),
+            "threshold_s": st.sampled_from([None, None, 10]),
+            "queue_depth": st.sampled_from([None, None, 1, 3]),
+            "warm_jobs": st.sampled_from([0, 0, 2]),
+            "overrun": st.sampled_from(["run", "kill"]),
         }
     ),
     checkpoints=st.sampled_from([(math.inf, 0.0, 0.0), (math.inf, 2.0, 1.0), (3.0, 0.0, 0.0), (4.0, 1.0, 2.0)]),
@@ -128,6 +134,10 @@ def test_a_queue_on_machines_is_that_of_the_plain_simulator(
 ) -> None:
     if rules["backfilling"] != "easy":
         rules["backfill_order"] = None
+    if rules["backfilling"] == "none":
+        rules["max_backfills"] = None
+    if rules["queue_depth"] is not None:
+        rules["warm_jobs"] = 0
     if rules["backfilling"] == "conservative":  # with promises that are kept, which the plain simulator makes again
         rules["order"], jobs = "FCFS", [(a, b, 0, cores) for a, b, _, cores in jobs]
     spans: list[naive_machines.Span] = []

@@ -22,6 +22,7 @@ def test_names_become_orders_and_numbers_their_types() -> None:
         "queue_depth": 32,
         "warm_jobs": 16,
         "max_starts": None,
+        "max_backfills": None,
     }
     assert type(options.queue_depth) is type(options.warm_jobs) is int
     assert type(options.threshold_s) is float
@@ -48,6 +49,7 @@ def test_an_unknown_way_is_refused_with_the_known_ones(kind: str, name: str, tex
     [
         *(("threshold_s", each, "a number of seconds >= 0, or None") for each in (-1, -0.001, math.nan, -math.inf)),
         *(("queue_depth", each, "an integer from 1 to 2**53, or None") for each in (0, -1, 1.5, math.nan)),
+        *((name, 0, "an integer from 1 to 2**53, or None") for name in ("max_starts", "max_backfills")),
         *(("warm_jobs", each, "an integer from 0 to 2**53") for each in (-1, 0.5, math.nan)),
     ],
 )

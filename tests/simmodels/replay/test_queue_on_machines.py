@@ -140,6 +140,7 @@ def models(draw: st.DrawFn) -> tuple[list[tuple[float, ...]], dict[str, Any]]:
     options["threshold_s"] = draw(st.sampled_from([None, None, 30 * unit]))
     options["warm_jobs"] = draw(st.sampled_from([0, 0, 2]))
     options["max_starts"] = draw(st.sampled_from([None, None, 1, 2]))
+    options["max_backfills"] = None if backfilling == "none" else draw(st.sampled_from([None, None, 1, 2]))
     options["overrun"] = draw(st.sampled_from(["run", "kill"]))
     options["removes"] = draw(st.sampled_from(["highest", "random"]))
     if draw(st.booleans()):
@@ -271,6 +272,11 @@ def plainly(
             "order": st.sampled_from(["FCFS", "SAF", "LQF", "SPF"]),
             "backfill_order": st.sampled_from([None, "FCFS", "SAF"]),
             "max_starts": st.sampled_from([None, None, 1, 2]),
+            "max_backfills": st.sampled_from([None, None, 1, 2]),
+            "threshold_s": st.sampled_from([None, None, 15]),
+            "queue_depth": st.sampled_from([None, None, 1, 3]),
+            "warm_jobs": st.sampled_from([0, 0, 2]),
+            "overrun": st.sampled_from(["run", "kill"]),
         }
     ),
 )
@@ -281,8 +287,13 @@ def test_the_compiled_clock_is_the_slow_simulator(
     notice_s, mode = notice
     if rules["backfilling"] != "easy":
         rules["backfill_order"] = None
+    if rules["backfilling"] == "none":
+        rules["max_backfills"] = None
+    if rules["queue_depth"] is not None:
+        rules["warm_jobs"] = 0
     if rules["backfilling"] == "conservative":  # with promises that are kept, which the plain simulator makes again
         rules["order"], rows = "FCFS", [(a, b, 0, cores) for a, b, _, cores in rows]
+    rules["warm_jobs"] = min(rules["warm_jobs"], len(rows))
     changes = [(0, 3), *sorted(steps.items()), (200, 3)]
     jobs = [(float(a), float(b), float(b + over), cores) for a, b, over, cores in sorted(rows)]
     plain = {**rules, "backfill_order": rules["backfill_order"] or rules["order"]}
