@@ -244,7 +244,7 @@ class Cluster:
         """
         speed = self.speed if speed is None else speed
         if self._progress or self._writes:
-            return max(duration_s(self._progress.left_of(job, whole_s), speed, self.checkpoints), 0.0)
+            return duration_s(self._progress.left_of(job, whole_s), speed, self.checkpoints)
         return whole_s if speed == 1.0 else whole_s / speed
 
     @property

@@ -5,7 +5,7 @@ from typing import cast
 from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.entities.attempt import Attempt, Left, Outcome
 from simmodels.entities.job import TaskRun
-from simmodels.passes.checkpointing import done_after, saved_after, takes
+from simmodels.passes.checkpointing import completed, lasts, leaves, left_if, worked
 from simmodels.work.workload import Job
 
 
@@ -22,7 +22,7 @@ class Progress(dict[object, tuple[Job, float, Left]]):
         if known is None:
             return Left(whole_s)
         _, all_s, left = known
-        return left._replace(work_s=max(left.work_s + (whole_s - all_s), 0.0))
+        return left._replace(work_s=left_if(float(whole_s), float(left.work_s), float(all_s)))
 
     def keep(self, job: Job, whole_s: float, left: Left) -> None:
         """Keep what is left of a job whose work is `whole_s` in all."""
@@ -34,17 +34,17 @@ class Progress(dict[object, tuple[Job, float, Left]]):
 
     def settle(self, attempt: Attempt, now: float) -> None:
         """Note how much work an attempt that ends now did, and what is left of its job."""
-        left, speed, saving = left_at_start(attempt), attempt.speed, attempt.checkpoints
-        before_s = _done_s(left._replace(restart_s=0.0), 0.0, speed, saving)
+        left, saving = left_at_start(attempt), attempt.checkpoints
+        given = work_s, _, *under = _given(left, attempt.speed, saving)
         if attempt.outcome is Outcome.LOST:
-            saved_s = _saved_s(attempt, left, now)
-            attempt.work_s = max(saved_s - before_s, 0.0)
-            if saved_s > 0.0 or left.work_s < attempt.whole_s:
-                restart_s = saving.restart_s if saved_s > 0.0 else left.restart_s
-                self.keep(attempt.submitted, attempt.whole_s, Left(left.work_s - saved_s * speed, restart_s))
+            warned_s = -1.0 if attempt.warned_s is None else float(attempt.warned_s)
+            elapsed_s, whole_s = float(now - attempt.start_s), float(attempt.whole_s)
+            attempt.work_s, *rest, begun = leaves(elapsed_s, whole_s, *given, saving.restart_s, warned_s)
+            if begun:
+                self.keep(attempt.submitted, attempt.whole_s, Left(*rest))
                 return
         elif attempt.outcome is Outcome.COMPLETED:
-            attempt.work_s = left.work_s / speed - before_s
+            attempt.work_s = completed(work_s, *under)
         else:
             attempt.work_s = worked_s(attempt, cast("float", attempt.executed_s))  # not the rounded end - start
         self.forget(attempt.submitted)
@@ -57,34 +57,21 @@ def left_at_start(attempt: Attempt) -> Left:
 
 def duration_s(left: Left, speed: float, saving: Checkpoints) -> float:
     """Return how long an attempt at what is left of a job takes, with coming back and writing checkpoints."""
-    whole_s: float = takes(left.work_s / speed, left.restart_s, saving.interval_s / speed, saving.cost_s)
-    return whole_s - left.earlier_s
+    duration: float = lasts(*_given(left, speed, saving))
+    return duration
 
 
 def worked_s(attempt: Attempt, elapsed_s: float) -> float:
     """Return for how long an attempt has done work some time after its start, since the simulation began."""
-    left, speed, saving = left_at_start(attempt), attempt.speed, attempt.checkpoints
-    before_s = _done_s(left._replace(restart_s=0.0), 0.0, speed, saving)
-    return _done_s(left, elapsed_s, speed, saving) - before_s
-
-
-def _done_s(left: Left, elapsed_s: float, speed: float, saving: Checkpoints) -> float:
-    """Return for how long an attempt has done work some time after its start, and before the simulation began."""
-    done_s: float = done_after(
-        elapsed_s + left.earlier_s, left.restart_s, saving.interval_s / speed, saving.cost_s, left.work_s / speed
-    )
+    given = _given(left_at_start(attempt), attempt.speed, attempt.checkpoints)
+    done_s: float = worked(float(elapsed_s), *given)
     return done_s
 
 
-def _saved_s(attempt: Attempt, left: Left, now: float) -> float:
-    """Return for how long an attempt that is lost now has done work that its job keeps."""
-    speed, saving = attempt.speed, attempt.checkpoints
-    warned_s = -1.0 if attempt.warned_s is None else float(attempt.warned_s)
-    elapsed_s = float(now - attempt.start_s + left.earlier_s)
-    saved_s: float = saved_after(
-        elapsed_s, left.restart_s, saving.interval_s / speed, saving.cost_s, left.work_s / speed, warned_s
-    )
-    return saved_s
+def _given(left: Left, speed: float, saving: Checkpoints) -> tuple[float, ...]:
+    """Return what compiled rules ask of an attempt, as floats: whole numbers would have them compiled again."""
+    of_left = float(left.work_s), float(left.restart_s), float(left.earlier_s)
+    return *of_left, float(speed), saving.interval_s, saving.cost_s
 
 
 def _key(job: Job) -> object:

@@ -1,5 +1,8 @@
 """Checkpointing: what a run takes that writes checkpoints, and what is left of one that was cut short.
 
+Work is in seconds at speed 1, and so are the intervals between checkpoints. What an attempt at another speed takes,
+does and leaves is asked here by both engines and by the proof.
+
 Quotients of times that are no whole seconds are rounded, and so are differences of instants: a number of checkpoints
 that is whole up to rounding is taken as whole, or one would be lost or gained.
 """
@@ -68,6 +71,74 @@ def saved_after(elapsed, restart, interval, cost, work, warned):
 
 
 @compiled
+def lasts(work, restart, earlier, speed, interval, cost):
+    """Return how long an attempt lasts, if nothing comes between.
+
+    Parameters
+    ----------
+    work, restart
+        The work it has before it, and what coming back to it takes.
+    earlier
+        How long it ran before the simulation began.
+    speed, interval, cost
+        How many seconds of work it does in a second, and how it writes checkpoints, as in `Checkpoints`.
+    """
+    return max(takes(work / speed, restart, interval / speed, cost) - earlier, 0.0)
+
+
+@compiled
+def left_if(whole, work, known):
+    """Return the work that is left of a job if it is `whole` in all, where `work` is left if it is `known` in all."""
+    return max(work + (whole - known), 0.0)
+
+
+@compiled
+def worked(elapsed, work, restart, earlier, speed, interval, cost):
+    """Return for how long an attempt has done work, `elapsed` after its start: since the simulation began."""
+    done = done_after(elapsed + earlier, restart, interval / speed, cost, work / speed)
+    return done - _done_before(work, earlier, speed, interval, cost)
+
+
+@compiled
+def completed(work, earlier, speed, interval, cost):
+    """Return for how long an attempt that is done has done work: all of it, except for what was done before."""
+    return work / speed - _done_before(work, earlier, speed, interval, cost)
+
+
+@compiled
+def _done_before(work, earlier, speed, interval, cost):
+    """Return for how long an attempt had done work when the simulation began."""
+    return done_after(earlier, 0.0, interval / speed, cost, work / speed)
+
+
+@compiled
+def leaves(elapsed, whole, work, restart, earlier, speed, interval, cost, again, warned):
+    """Return what an attempt leaves that is lost `elapsed` after its start.
+
+    Parameters
+    ----------
+    whole
+        All the work of its job.
+    work, restart, earlier, speed, interval, cost
+        As in `lasts`.
+    again
+        What coming back from a checkpoint of it takes.
+    warned
+        How long before a checkpoint was asked for; below 0: never.
+
+    Returns
+    -------
+    float, float, float, bool
+        For how long it did work that is kept, since the simulation began; the work that is left, and what coming back
+        to it takes; and whether the job has begun: else the next attempt begins at the beginning.
+    """
+    saved = saved_after(elapsed + earlier, restart, interval / speed, cost, work / speed, warned)
+    kept = max(saved - _done_before(work, earlier, speed, interval, cost), 0.0)
+    left = max(work - saved * speed, 0.0)
+    return kept, left, again if saved > 0.0 else restart, saved > 0.0 or work < whole
+
+
+@compiled
 def followed(row, start, end, outcome, speed, interval, cost, restart, warned, earlier, runtime, estimate, now):
     """Return how long attempts take, how long they may by the estimates of their jobs, and what work they keep.
 
@@ -98,21 +169,17 @@ def followed(row, start, end, outcome, speed, interval, cost, restart, warned, e
         whole = runtime[row[a]]
         if a == 0 or row[a] != row[a - 1]:
             left, back, begun = whole, 0.0, earlier[a] > 0.0
-        pace, every, price, before = speed[a], interval[a] / speed[a], cost[a], earlier[a]
-        estimated = max(left + (estimate[row[a]] - whole), 0.0) if begun else estimate[row[a]]
-        out[0, a] = max(takes(left / pace, back, every, price) - before, 0.0)
-        out[1, a] = max(takes(estimated / pace, back, every, price) - before, 0.0)
-        had = done_after(before, 0.0, every, price, left / pace)
+        pace, every, price, before = speed[a], interval[a], cost[a], earlier[a]
+        estimated = left_if(estimate[row[a]], left, whole) if begun else estimate[row[a]]
+        out[0, a] = lasts(left, back, before, pace, every, price)
+        out[1, a] = lasts(estimated, back, before, pace, every, price)
         if outcome[a] == _COMPLETED:
-            out[2, a] = left / pace - had
+            out[2, a] = completed(left, before, pace, every, price)
         elif outcome[a] == _KILLED or np.isnan(end[a]):
             until = now if np.isnan(end[a]) else end[a]
-            out[2, a] = done_after(until - start[a] + before, back, every, price, left / pace) - had
+            out[2, a] = worked(until - start[a], left, back, before, pace, every, price)
         else:
             asked = -1.0 if np.isnan(warned[a]) else warned[a]
-            saved = saved_after(end[a] - start[a] + before, back, every, price, left / pace, asked)
-            out[2, a] = max(saved - had, 0.0)
-            begun = saved > 0.0 or left < whole
-            if saved > 0.0:
-                left, back = left - saved * pace, restart[a]
+            given = (end[a] - start[a], whole, left, back, before, pace, every, price, restart[a], asked)
+            out[2, a], left, back, begun = leaves(*given)
     return out
