@@ -2,6 +2,7 @@ from simmodels.clusters.capacity import Capacity, CapacityChange
 from simmodels.clusters.checkpoints import Checkpoints, young_daly_s
 from simmodels.clusters.energy import Power, Signal
 from simmodels.clusters.site import Site
+from simmodels.clusters.sizes import Machines
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auctioneer import Auctioneer
 from simmodels.entities.base_scheduler import Placement, Scheduler
@@ -19,7 +20,6 @@ from simmodels.entities.power_saving import SleepWhenIdle
 from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.router import EarliestStart, LeastLoaded, RoundRobin, Router
-from simmodels.entities.sizes import Machines
 from simmodels.entities.source import Source
 from simmodels.errors import (
     FileFormatError,

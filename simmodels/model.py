@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -74,13 +74,14 @@ class Model:
                     raise RequestError(
                         f"{what} needs machines, and cluster {site.name!r} has none", "give cores_per_machine"
                     )
+                self.options.require_cluster(site.spec, as_logged=not site.spec.speeds)
         if self.window_s is not None:
             object.__setattr__(self, "window_s", as_window("window_s", self.window_s))
         if self.window_s is not None and (auction or self.router is not None or not self.work.is_rigid):
             raise RequestError(f"the window {self.window_s}", "give it for one scheduler of rigid jobs")
-        if self.window_s is not None and not self.on_machines:  # a pool is one machine of all its cores
-            pool = replace(self.site, cores=None, machines=1, cores_per_machine=self.site.cores)
-            object.__setattr__(self, "sites", (pool,))
+        # A pool in a window, or at another speed than 1, is one machine of all its cores.
+        pools = [site.as_machines() if self.window_s is not None or site.speed != 1.0 else site for site in sites]
+        object.__setattr__(self, "sites", tuple(pools))
 
     @property
     def site(self) -> Site:

@@ -10,6 +10,7 @@ from simmodels.clusters.capacity import Capacity, CapacityChange
 from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.clusters.site import Removes, Site
+from simmodels.clusters.sizes import Machines
 from simmodels.engine import Engine, require_engine
 from simmodels.entities.building import run_processes
 from simmodels.errors import RequestError, must_be, require_known
@@ -40,7 +41,7 @@ def simulate(
     cores: int | None = None,
     capacity: Capacity | pd.DataFrame | Iterable[CapacityChange] | None = None,
     cores_per_machine: int | None = None,
-    machines: int | None = None,
+    machines: int | Sequence[Machines] | None = None,
     checkpoints: Checkpoints | None = None,
     removes: Removes = "highest",
     window_s: tuple[Duration, Duration] | None = None,
@@ -64,7 +65,8 @@ def simulate(
     cores
         Instead: one pool of this many cores; by default ``workload.max_cores``.
     capacity, cores_per_machine, machines, checkpoints, removes
-        Instead: one cluster of machines that are switched on and off, as in `Site`.
+        Instead: one cluster of machines that are switched on and off, as in `Site`; with a list of `Machines`, of
+        unequal size and speed.
     window_s
         From when to when, the end included, for one queue or placer of rigid jobs; jobs that were submitted before and
         would still run are run on, those submitted at its end or later are left out. A pool is then one machine of all

@@ -3,10 +3,12 @@
 Machines are off in spans that are known: (machine, notice_s, off_s, on_s, mode). From its notice on, a machine takes
 only jobs that end by their estimates before it goes; what runs there when it goes is lost, and waits again. It does
 what it had not yet saved: periodically, or (mode "checkpoint") on notice. A machine that drains takes nothing new.
+A machine of speed 2 does two seconds of a job in a second; a job is as fast as the slowest of its machines, and is
+expected to be as fast as the slowest of all.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +43,7 @@ class Row:
 class Naive:
     """The machines, and who waits and runs."""
 
-    sizes: list[int]
+    sizes: Sequence[int]
     spans: list[Span]
     backfilling: str
     order: str
@@ -55,28 +57,37 @@ class Naive:
     queue_depth: int | None = None
     warm_jobs: int = 0
     overrun: str = "run"
+    speeds: Sequence[float] = ()  # of each machine
     known: list[Row] = field(default_factory=list)  # which have been submitted
     waiting: list[Row] = field(default_factory=list)
     running: list[Row] = field(default_factory=list)
     now: float = 0.0
 
-    def takes(self, row: Row, work: float) -> float:
+    def takes(self, row: Row, work: float, speed: float) -> float:
         """Return how long an attempt takes, if the whole job is that much work."""
         left, whole = work - row.saved, self.restart if row.saved else 0.0
         while left > self.interval:
             left -= self.interval
-            whole += self.interval + self.cost
-        return whole + left
+            whole += self.interval / speed + self.cost
+        return whole + left / speed
+
+    def expected(self, row: Row) -> float:
+        """Return how long an attempt is expected to take."""
+        return self.takes(row, row.estimate, min(self.speeds))
+
+    def speed(self, row: Row) -> float:
+        """Return how fast a job is that runs."""
+        return min(self.speeds[machine] for machine in row.places)
 
     def worked(self, row: Row, elapsed: float, *, in_checkpoints: bool) -> float:
         """Return how much work an attempt has done, or has in its checkpoints, some time after its start."""
-        left, done = row.runtime - row.saved, 0.0
+        left, done, speed = row.runtime - row.saved, 0.0, self.speed(row)
         elapsed -= self.restart if row.saved else 0.0
-        while elapsed >= self.interval + self.cost:
-            elapsed -= self.interval + self.cost
+        while elapsed >= self.interval / speed + self.cost:
+            elapsed -= self.interval / speed + self.cost
             done += self.interval
         if not in_checkpoints:
-            done += min(max(elapsed, 0.0), self.interval)
+            done += min(max(elapsed, 0.0) * speed, self.interval)
         return min(done, left)
 
     def save(self, row: Row) -> None:
@@ -88,7 +99,7 @@ class Naive:
             row.saved += self.worked(row, elapsed - self.cost, in_checkpoints=False)
         else:
             row.saved += self.worked(row, elapsed, in_checkpoints=True)
-        row.length = self.takes(row, row.estimate)
+        row.length = self.expected(row)
 
     def leaves(self, machine: int) -> bool:
         """Return whether a machine takes nothing: it is off, or drains."""
@@ -108,7 +119,7 @@ class Naive:
 
     def run(self, rows: list[Row]) -> None:
         for row in rows:
-            row.length = self.takes(row, row.estimate)
+            row.length = self.expected(row)
         instants = {row.submit for row in rows} | {at for span in self.spans for at in span[1:4] if at >= 0}
         while instants or self.running:
             self.now = min(instants | {row.runs[-1][1] for row in self.running})
@@ -146,8 +157,8 @@ class Naive:
                     left[goes] -= taken
             self.waiting.remove(row)
             self.running.append(row)
-            lasts = self.takes(row, row.runtime)
-            row.runs.append((self.now, self.now + (min(lasts, row.length) if self.overrun == "kill" else lasts)))
+            works = (row.runtime, row.estimate) if self.overrun == "kill" else (row.runtime,)
+            row.runs.append((self.now, self.now + min(self.takes(row, work, self.speed(row)) for work in works)))
 
     def room(self) -> "Room":
         """Return what is free, by when it goes."""
@@ -241,14 +252,16 @@ def until(row: Row, start: float) -> float:
 
 def simulate(
     rows: list[Row],
-    sizes: list[int],
+    sizes: Sequence[int],
     spans: list[Span],
     checkpoints: tuple[float, float, float] = (math.inf, 0.0, 0.0),
     *,
     backfilling: str,
     order: str,
     backfill_order: str,
+    speeds: Sequence[float] = (),
     **options: Any,  # noqa: ANN401  as `Naive` has them
 ) -> None:
     """Simulate the jobs, which write checkpoints (interval, cost, restart); `runs` says when they ran."""
+    options["speeds"] = speeds or [1.0] * len(sizes)
     Naive(sizes, spans, backfilling, order, backfill_order, *checkpoints, **options).run(rows)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ import pytest
 import simmodels as sm
 from experiments.viewer.trace import write_trace
 from simmodels.clusters.capacity import Mode
+from simmodels.clusters.site import Removes
 from simmodels.policies.queue_options import Backfilling
 from tests.experiments.viewer.test_trace import assert_attempts, read_binary
+from tests.on_machines import assert_same
 from tests.own_schedulers import ShortestThatFits
 
 CLUSTERS, MACHINES, CORES = 2, 4, 4
@@ -232,3 +235,38 @@ def test_both_engines_are_identical_where_a_compiled_path_covers_a_cell(decider:
     compiled, processes = COMPILED[decider, work](), on_processes(decider, work)
     assert compiled.start_s.tolist() == processes.start_s.tolist()
     assert compiled.end_s.tolist() == processes.end_s.tolist()
+
+
+MIXED = [sm.Machines(2, cores=4, speed=2.0), sm.Machines(1, cores=2), sm.Machines(2, cores=3, speed=0.5)]
+FAST_AND_SLOW = [sm.Machines(2, cores=CORES, speed=2.0), sm.Machines(3, cores=CORES, speed=0.7)]
+ON_MACHINES: dict[str, dict[str, Any]] = {
+    **{f"queue, {each}": {"backfilling": each} for each in ("none", "greedy", "easy", "conservative")},
+    "killed at estimates": {"overrun": "kill"},
+    "first fit": {"heuristic": "FirstFit"},
+    "auction": {"bid": "SRTF"},
+}
+
+
+@pytest.mark.parametrize("mode", ["kill", "drain", "checkpoint"])
+@pytest.mark.parametrize(("removes", "notice_s"), [("highest", 0.0), ("highest", 45.0), ("random", 45.0)])
+@pytest.mark.parametrize("decider", ON_MACHINES)
+def test_unequal_machines_are_the_same_on_both_engines(
+    decider: str, removes: Removes, notice_s: float, mode: Mode
+) -> None:
+    wanted = zip((0, 60, 150, 200, 300, 380, 470), (5, 2, 4, 1, 5, 3, 5), strict=True)
+    site = sm.Site(
+        name="a",
+        machines=FAST_AND_SLOW if decider == "first fit" else MIXED,
+        capacity=[sm.CapacityChange(at, machines, notice_s if at else 0.0, mode) for at, machines in wanted],
+        removes=removes,
+        checkpoints=sm.Checkpoints(interval_s=40, cost_s=2, restart_s=3),
+    )
+    work = flows() if decider == "auction" else log()
+    compiled, simpy = (
+        sm.simulate(work, on=site, engine=engine, seed=5, **ON_MACHINES[decider]).validate()
+        for engine in ("compiled", "simpy")
+    )
+    assert (compiled.outcome < 2).all(), "no job is lost"
+    assert_same(compiled, simpy)
+    metrics = compiled.metrics()
+    assert metrics["goodput"] + metrics["aborted"] + metrics["idle"] == pytest.approx(1, rel=1e-9)

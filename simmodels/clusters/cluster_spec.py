@@ -1,6 +1,7 @@
 """ClusterSpec: a cluster as a schedule and its proof know it; and the terms that a schedule was made under."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -50,6 +51,31 @@ class ClusterSpec(NamedTuple):
         if isinstance(given, tuple | list) and 2 <= len(given) <= len(cls._fields) and isinstance(given[0], str):
             return cls(given[0], as_integer(f"cores of cluster {given[0]!r}", given[1], 1), *given[2:])
         raise RequestError(must_be("a cluster", "(name, cores) or (name, cores, kind)", given))
+
+    @classmethod
+    def of_machines(
+        cls,
+        name: str,
+        kind: str | None,
+        machines: Sequence[tuple[int, float]],
+        checkpoints: tuple[float, float, float],
+    ) -> "ClusterSpec":
+        """Return the cluster of these machines, each with its cores and its speed; a pool is one of them."""
+        sizes, speeds = zip(*machines, strict=True)
+        differ = sizes if len(set(sizes)) > 1 else ()
+        odd = () if set(speeds) == {1.0} else speeds
+        return cls(name, sum(sizes), kind, len(sizes), differ, odd, checkpoints)
+
+    @property
+    def sizes_and_speeds(self) -> list[tuple[int, float]]:
+        """Return the cores and the speed of each machine; raise `RequestError` if they are not those of all of them."""
+        sizes = self.sizes or (self.cores // max(self.machines, 1),) * self.machines
+        speeds = self.speeds or (1.0,) * self.machines
+        if not (len(sizes) == len(speeds) == self.machines and sum(sizes) == self.cores):
+            what = f"{len(sizes)} sizes of {sum(sizes)} cores in all and {len(speeds)} speeds for the {self.machines} "
+            what += f"machines of cluster {self.name!r}, which has {self.cores} cores"
+            raise RequestError(what, "give one size and one speed for each machine, and as many cores as they have")
+        return list(zip(sizes, speeds, strict=True))
 
     @property
     def cores_per_machine(self) -> int:

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 from simmodels.clusters.capacity import Capacity
 from simmodels.clusters.checkpoints import Checkpoints, checkpoint_numbers
 from simmodels.clusters.cluster_spec import ClusterSpec
+from simmodels.clusters.sizes import Machines, grouped, groups_of
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import by_name
-from simmodels.ground.numbers import as_integer
+from simmodels.ground.numbers import as_integer, as_number
 
 Removes = Literal["highest", "random"]
 
@@ -27,7 +28,11 @@ class Site:
     cores
         The size of the pool; or give the next two.
     machines, cores_per_machine
-        How many machines there are at most (None: the most that the capacity says), and the cores of each.
+        How many machines there are at most (None: the most that the capacity says), and the cores of each. Or a list of
+        `Machines`, which may differ in size and speed: those of the highest numbers, the last ones, go first.
+    speed
+        How many seconds of a job are done in a second; `Machines` say their own. A job on several machines runs as fast
+        as the slowest of them. A pool at another speed than 1 is simulated as one machine of all its cores.
     kind
         What kind of task it takes; None for any.
     capacity
@@ -40,8 +45,8 @@ class Site:
     Raises
     ------
     RequestError, UnknownNameError
-        Neither a pool nor machines are given, or both; a size is no whole number from 1 to 2^53; or the capacity asks
-        for more machines than there are.
+        Neither a pool nor machines are given, or both; a size is no whole number from 1 to 2^53, or a speed not above
+        0; or the capacity asks for more machines than there are.
 
     Examples
     --------
@@ -50,12 +55,16 @@ class Site:
     >>> sites = [sm.Site(name="a", cores=4), sm.Site(name="b", machines=2, cores_per_machine=8)]
     >>> sm.simulate(jobs, on=sites, router="RoundRobin").cluster.tolist()
     [0, 1]
+    >>> mixed = sm.Site(machines=[sm.Machines(1, cores=4, speed=2.0), sm.Machines(1, cores=2)])
+    >>> sm.simulate(jobs, on=mixed).end_s.tolist()
+    [5.0, 10.0]
     """
 
     name: str = "cluster"
     cores: int | None = None
-    machines: int | None = None
+    machines: int | Sequence[Machines] | None = None
     cores_per_machine: int | None = None
+    speed: float = 1.0
     kind: str | None = None
     capacity: Capacity | None = None
     removes: Removes = "highest"
@@ -71,20 +80,25 @@ class Site:
             object.__setattr__(self, "capacity", table)
             if self.machines is None:
                 object.__setattr__(self, "machines", max(int(table.machines.max()), 1))
+        as_number("speed", self.speed, above=0)
+        if isinstance(self.machines, list | tuple):
+            groups = groups_of(self.name, self.cores, self.machines, self.cores_per_machine, self.speed)
+            object.__setattr__(self, "machines", groups)
         self._check_parts()
         for size in ("cores", "machines", "cores_per_machine"):
             value = getattr(self, size)
-            if value is None:
+            if value is None or isinstance(value, tuple):
                 continue
             what = size if self.name in {"cluster", "machines"} else f"{size} of cluster {self.name!r}"
             object.__setattr__(self, size, as_integer(what, value, 1))
-        if self.capacity is not None and self.machines is not None and self.capacity.machines.max() > self.machines:
-            limit = f"at most {self.machines}, those of the cluster"
+        if self.capacity is not None and self.capacity.machines.max() > self.count:
+            limit = f"at most {self.count}, those of the cluster"
             raise RequestError(must_be("the machines of capacity", limit, self.capacity.machines.max()))
 
     def _check_parts(self) -> None:
         """Refuse what does not go together."""
-        if self.capacity is not None and (self.cores is not None or self.cores_per_machine is None):
+        sized = self.cores_per_machine is not None or isinstance(self.machines, tuple)
+        if self.capacity is not None and (self.cores is not None or not sized):
             what = f"capacity with cores={self.cores}, cores_per_machine={self.cores_per_machine}"
             raise RequestError(what, "give cores_per_machine, and no cores")
         if self.cores is not None:
@@ -93,7 +107,7 @@ class Site:
                     raise RequestError(f"{name} beside cores", "give machines= and cores_per_machine= instead of cores")
             if self.removes != "highest":
                 raise RequestError("removes beside cores", "give capacity= and cores_per_machine= instead of cores")
-        elif self.machines is None or self.cores_per_machine is None:
+        elif self.machines is None or not sized:
             what = f"site {self.name!r} with machines={self.machines}, cores_per_machine={self.cores_per_machine}"
             raise RequestError(what, "give both, or cores")
         if not isinstance(self.checkpoints, Checkpoints | None):
@@ -105,21 +119,19 @@ class Site:
     def of(cls, given: object) -> "Site":
         """Return the site of what stands for it: a number of cores, name, cores and kind of a pool, or a `ClusterSpec`.
 
-        It raises `RequestError` if it is none of these, or the machines of the `ClusterSpec` differ.
+        It raises `RequestError` if it is none of these.
         """
         if isinstance(given, Site):
             return given
         if isinstance(given, ClusterSpec):
-            if given.speeds:
-                what = f"the machines of cluster {given.name!r} have speeds {set(given.speeds)}"
-                raise RequestError(what, "make it a Cluster of an Environment")
+            first, *others = groups = grouped(given.sizes_and_speeds)
             saving = None if given.checkpoints == checkpoint_numbers(None) else Checkpoints(*given.checkpoints)
             if given.machines == 1 and saving is None:
-                return cls(name=given.name, cores=given.cores, kind=given.kind)
-            size = given.cores_per_machine
-            return cls(
-                name=given.name, machines=given.machines, cores_per_machine=size, kind=given.kind, checkpoints=saving
-            )
+                return cls(name=given.name, cores=given.cores, speed=first.speed, kind=given.kind)
+            made: dict[str, Any] = {"machines": groups}
+            if not others:
+                made = {"machines": first.count, "cores_per_machine": first.cores, "speed": first.speed}
+            return cls(name=given.name, kind=given.kind, checkpoints=saving, **made)
         if isinstance(given, Sequence) and not isinstance(given, str):
             if 2 <= len(given) <= 3 and isinstance(given[0], str) and isinstance([*given, None][2], str | None):
                 return cls(name=given[0], cores=given[1], kind=[*given, None][2])
@@ -130,18 +142,34 @@ class Site:
         )
 
     @property
+    def groups(self) -> Sequence[Machines]:
+        """Return its machines by size and speed; a pool of cores is one machine."""
+        if isinstance(self.machines, tuple):
+            return self.machines
+        size = self.cores if self.machines is None else self.cores_per_machine
+        return groups_of(self.name, None, self.count, size, self.speed)
+
+    @property
+    def count(self) -> int:
+        """Return how many machines it has; a pool is one."""
+        if isinstance(self.machines, Sequence):
+            return sum(group.count for group in self.machines)
+        return 1 if self.machines is None else self.machines
+
+    @property
     def spec(self) -> ClusterSpec:
         """Return the site as a schedule knows it."""
-        machines, saving = 1 if self.machines is None else self.machines, checkpoint_numbers(self.checkpoints)
-        return ClusterSpec(self.name, self.size, self.kind, machines, checkpoints=saving)
+        made = [(int(group.cores), float(group.speed)) for group in self.groups for _ in range(group.count)]
+        return ClusterSpec.of_machines(self.name, self.kind, made, checkpoint_numbers(self.checkpoints))
 
     @property
     def size(self) -> int:
         """Return the cores of all its machines."""
-        if self.cores is not None:
-            return self.cores
-        assert self.machines is not None and self.cores_per_machine is not None  # noqa: S101, PT018  checked above
-        return self.machines * self.cores_per_machine
+        return sum(group.count * group.cores for group in self.groups)
+
+    def as_machines(self) -> Self:
+        """Return it with a pool as one machine of all its cores."""
+        return self if self.cores is None else replace(self, cores=None, machines=1, cores_per_machine=self.cores)
 
     def known_by(self, end_s: float) -> Self:
         """Return it with what is known of its capacity by an instant: what is announced later no engine knows."""

@@ -59,6 +59,7 @@ def _cluster(env: Environment, site: Site) -> Cluster:
         cores=site.cores,
         machines=site.machines,
         cores_per_machine=site.cores_per_machine,
+        speed=site.speed,
         kind=site.kind,
         checkpoints=site.checkpoints,
     )

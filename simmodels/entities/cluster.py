@@ -16,12 +16,12 @@ from simpy.exceptions import Interrupt
 
 from simmodels.clusters.checkpoints import Checkpoints, checkpoint_numbers
 from simmodels.clusters.cluster_spec import ClusterSpec
+from simmodels.clusters.sizes import Machines, groups_of
 from simmodels.entities.attempt import Attempt, Left, Outcome
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.events import Ended, Lost, Powered, Started
 from simmodels.entities.machine import Machine
 from simmodels.entities.progress import Progress, duration_s, worked_s
-from simmodels.entities.sizes import Machines, groups_of
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.arguments import as_instance, by_name
 from simmodels.ground.cards import card, tiles
@@ -163,12 +163,8 @@ class Cluster:
     @property
     def spec(self) -> ClusterSpec:
         """Return the cluster as a schedule knows it."""
-        sizes = [machine.cores for machine in self.machines]
-        differ = tuple(sizes) if len(set(sizes)) > 1 else ()
-        speeds = tuple(machine.speed for machine in self.machines) or (self.speed,)
-        odd = () if set(speeds) == {1.0} else speeds
-        saving = checkpoint_numbers(self.checkpoints)
-        return ClusterSpec(self.name, self.cores, self.kind, max(len(sizes), 1), differ, odd, saving)
+        made = [(machine.cores, machine.speed) for machine in self.machines] or [(self.cores, self.speed)]
+        return ClusterSpec.of_machines(self.name, self.kind, made, checkpoint_numbers(self.checkpoints))
 
     # -- what a user's cluster may change ---------------------------------------------------------
 

@@ -75,12 +75,7 @@ class Placer(Scheduler):
     @staticmethod
     def _require_cluster(cluster: Cluster, options: PlacementOptions) -> None:
         """Refuse a cluster on which jobs cannot be placed so."""
-        if len({machine.cores for machine in cluster.machines}) > 1:
-            what = f"{options.heuristic} on cluster {cluster.name!r}, whose machines differ in size"
-            raise RequestError(what, "use machines of one size, or a QueueScheduler")
-        if options.heuristic != "FirstFit" and not cluster.runs_as_logged:
-            what = f"{options.heuristic} on cluster {cluster.name!r}, which says itself how long jobs run"
-            raise RequestError(what, "planned starts need lengths that are known exactly")
+        options.require_cluster(cluster.spec, as_logged=cluster.runs_as_logged)
         if options.checkpoints is not None and cluster.checkpoints not in (Checkpoints(), options.checkpoints):
             what = f"{options.checkpoints} for cluster {cluster.name!r}, which has {cluster.checkpoints}"
             raise RequestError(what, "give one of them, or the same")

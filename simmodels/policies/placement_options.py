@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 
 from simmodels.clusters.checkpoints import Checkpoints
-from simmodels.clusters.cluster_spec import Terms
+from simmodels.clusters.cluster_spec import ClusterSpec, Terms
 from simmodels.errors import ImpossibleJobError, RequestError, must_be
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import MOST, Floats, Ints, as_flag, as_integer, as_number, is_whole
@@ -240,6 +240,15 @@ class PlacementOptions(Options):
         """Return whether the order in which machines are filled is drawn."""
         first_fit = self.heuristic == "FirstFit" and not self.aware and self.fill_order is None
         return first_fit and self.unaware == "shuffled_fill"
+
+    def require_cluster(self, cluster: ClusterSpec, *, as_logged: bool) -> None:
+        """Refuse a cluster on which jobs cannot be placed so; `as_logged` is whether each runs for its own runtime."""
+        if cluster.sizes:
+            what = f"{self.heuristic} on cluster {cluster.name!r}, whose machines differ in size"
+            raise RequestError(what, "use machines of one size, or a QueueScheduler")
+        if self.heuristic != "FirstFit" and not as_logged:
+            what = f"{self.heuristic} on cluster {cluster.name!r}, which says itself how long jobs run"
+            raise RequestError(what, "planned starts need lengths that are known exactly")
 
     def filled(self, machines: int, seed: int) -> Ints:
         """Return int64[machines], in the order in which they are filled; refuse one that is not of these machines."""

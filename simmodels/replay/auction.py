@@ -88,15 +88,14 @@ def _on_machines(auction: _Auction) -> Schedule:
     ]
     first = np.cumsum([0, *(each.machines for each in switched)])
     states = np.concatenate([each.states for each in switched])
-    size = np.concatenate([np.full(each.machines, each.site.spec.cores_per_machine) for each in switched])
-    occupancy = new_occupancy(states, size, first)
+    size, speed = (np.concatenate(each) for each in zip(*((each.size, each.speed) for each in switched), strict=True))
+    occupancy = new_occupancy(states, size, speed, first)
     powers = [
         None if each.site.capacity is None else each.power(states[low:high])
         for each, low, high in zip(switched, first[:-1], first[1:], strict=True)
     ]
     for cluster, each in enumerate(switched):
-        off = each.machines - each.at_begin
-        add_free(state, cluster, -off * each.site.spec.cores_per_machine)
+        add_free(state, cluster, each.free - each.site.size)
     length_s, tasks = model.work.runtime_s, len(model.work)
     runs = new_runs(length_s, length_s, np.zeros(tasks), len(states), checkpoint_numbers(model.sites[0].checkpoints))
     addresses = np.array([0 if power is None else address_of(power) for power in powers], np.int64)

@@ -12,7 +12,7 @@ from simmodels.ground.signals import heed_signals
 from simmodels.passes.auction_events import add_free, first_open, instant, lose, next_wake
 from simmodels.replay.occupancy import begin, lose_all, occupy_lowest, offer, switch_off, vacate
 from simmodels.replay.power import POWER, next_switch, switch
-from simmodels.replay.runs import end_next, lasts_by, leave_running, next_end, record_power
+from simmodels.replay.runs import end_next, leave_running, next_end, record_power
 from simmodels.structures.arrays import grown
 from simmodels.structures.structure import found_at
 
@@ -108,7 +108,7 @@ def run_auction_on_machines(state, occupancy, runs, powers, arrivals, submit, un
         while next_end(runs) <= now:
             if ends == ended.size:
                 ended = grown(ended, 2 * ends)
-            attempt = end_next(runs)
+            attempt = end_next(runs, kill=False)
             ended[ends] = runs.slot[attempt]
             ends += 1
             touched[occupancy.of[runs.machine[attempt]]] |= vacate(occupancy, attempt)
@@ -124,6 +124,6 @@ def run_auction_on_machines(state, occupancy, runs, powers, arrivals, submit, un
             continue  # notice was given that changes nothing
         for task in instant(m, now, ended[:ends], arrivals[first:came]):
             occupy_lowest(occupancy, m.cluster[task], m.cores[task])
-            begin(occupancy, runs, task, now, lasts_by(runs, task)[0])
+            begin(occupancy, runs, task, now, kill=False)
     leave_running(runs, last)
     return m.refused < 0, last

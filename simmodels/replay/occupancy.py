@@ -32,9 +32,12 @@ OCCUPANCY: Final = OccupancyType(
     [
         # by cluster: its first machine; then how many there are
         ("first_of", _I1),
+        ("slowest", types.float64[::1]),  # by cluster: the speed of its slowest machine
+        ("even", types.boolean),  # whether all machines of each cluster are as fast as its slowest
         # by machine, those of one cluster after the other
         ("of", _I1),  # its cluster
         ("size", _I1),  # its cores
+        ("speed", types.float64[::1]),
         ("free", _I1),
         ("offered", _I1),  # cores that jobs have or may have, as whoever decides knows it
         ("listed", types.boolean[::1]),  # whether it may have room
@@ -53,15 +56,15 @@ OCCUPANCY: Final = OccupancyType(
 
 
 @compiled
-def new_occupancy(state, size, first_of):
+def new_occupancy(state, size, speed, first_of):
     """Return the cores of machines on which nothing runs.
 
     Parameters
     ----------
     state
         int64[machines], OPEN or OFF.
-    size
-        int64[machines], the cores of each.
+    size, speed
+        int64[machines] and float64[machines], the cores of each, and how many seconds of a job it does in a second.
     first_of
         int64[clusters + 1], the first machine of each cluster, and how many there are.
     """
@@ -70,6 +73,9 @@ def new_occupancy(state, size, first_of):
     made.first_of = first_of
     made.of = np.empty(machines, np.int64)
     made.size = size
+    made.speed = speed
+    made.slowest = np.empty(first_of.size - 1)
+    made.even = True
     made.free = size.copy()
     made.offered = np.where(state == switching.OPEN, size, 0)
     made.listed = np.zeros(machines, np.bool_)
@@ -82,8 +88,11 @@ def new_occupancy(state, size, first_of):
     made.runs = 0
     made.attempts = 0
     for cluster in range(first_of.size - 1):
+        slowest = speed[first_of[cluster] : first_of[cluster + 1]].min()
+        made.slowest[cluster] = slowest
         for machine in range(first_of[cluster], first_of[cluster + 1]):
             made.of[machine] = cluster
+            made.even = made.even and speed[machine] == slowest
             _list(made, machine)
     return made
 
@@ -165,9 +174,21 @@ def occupy_lowest(occupancy, cluster, need):
 
 
 @compiled
-def begin(occupancy, runs, slot, now, lasts):
-    """Let a job run on the cores that it was given last."""
-    begin_run(runs, slot, occupancy.machine[occupancy.first[occupancy.attempts]], now, lasts)
+def begin(occupancy, runs, slot, now, kill):
+    """Let a job run on the cores that it was given last, as fast as the slowest of its machines.
+
+    `kill` is whether it is stopped at its estimate.
+    """
+    first = occupancy.first[occupancy.attempts]
+    machine = occupancy.machine[first]
+    speed = occupancy.slowest[occupancy.of[machine]]
+    if not occupancy.even:
+        speed = np.inf
+        for run in range(first, occupancy.runs):
+            low = occupancy.machine[run]
+            for each in range(low, low + occupancy.machines[run]):
+                speed = min(speed, occupancy.speed[each])
+    begin_run(runs, slot, machine, speed, now, kill)
     occupancy.attempts += 1
     if occupancy.attempts == occupancy.first.size:
         occupancy.first = grown(occupancy.first, 2 * occupancy.attempts)

@@ -25,17 +25,19 @@ from simmodels.structures.arrays import grown
 
 
 @compiled
-def _record_starts(runs, state, now):
+def _record_starts(runs, state, speed, now):
     """Begin an attempt for each job that starts."""
     for k in range(state.count):
         slot = state.placed[k]
-        begin_run(runs, slot, state.machine[slot], now, state.left[slot])
+        machine = state.machine[slot]
+        begin_run(runs, slot, machine, speed[machine], now, kill=False)
 
 
 @compiled
-def _switch_off(power, state, runs, now, lost):
+def _switch_off(power, state, runs, speed, now, lost):
     """Switch machines off that drained, and end what runs on those that went; return its slots, and how many."""
     losses = 0
+    slowest = speed.min()
     power.draining = False
     for machine in range(power.state.size):
         slot = state.first[machine]
@@ -48,14 +50,14 @@ def _switch_off(power, state, runs, now, lost):
             lost[losses] = slot
             losses += 1
             lose_run(runs, slot, warned(power, machine), now)
-            state.left[slot], state.estimate[slot] = lasts_by(runs, slot)
+            state.left[slot], state.estimate[slot] = lasts_by(runs, slot, slowest)
             slot = state.after[slot]
     record_power(runs, power.state, now)
     return lost, losses
 
 
 @compiled
-def replay_powered(state, runs, power, warm, until):
+def replay_powered(state, runs, power, speed, warm, until):
     """Run a state through a window: everything that happens up to its end, the end included.
 
     Parameters
@@ -66,6 +68,8 @@ def replay_powered(state, runs, power, warm, until):
         The record, empty.
     power
         The machines, as they are when the window begins.
+    speed
+        float64[machines], how many seconds of a job each does in a second.
     warm
         How many jobs run at the window's begin: the first slots.
     until
@@ -76,7 +80,7 @@ def replay_powered(state, runs, power, warm, until):
     lost = np.empty(64, np.int64)
     record_power(runs, power.state, power.begin)
     placement_events.begin(state, warm, power.begin)
-    _record_starts(runs, state, power.begin)
+    _record_starts(runs, state, speed, power.begin)
     # Kept, since a call with a structure costs as much as all that these two do.
     ends_at, switch_at = next_end(runs), next_switch(power)
     while True:
@@ -94,11 +98,11 @@ def replay_powered(state, runs, power, warm, until):
             while ends_at <= now:
                 if ends == ended.size:
                     ended = grown(ended, 2 * ends)
-                ended[ends] = runs.slot[end_next(runs)]
+                ended[ends] = runs.slot[end_next(runs, kill=False)]
                 ends += 1
                 ends_at = next_end(runs)
             placement_events.complete(state, ended, ends, now)
-            _record_starts(runs, state, now)
+            _record_starts(runs, state, speed, now)
             ends_at = next_end(runs)
         switched = False
         if switch_at <= now:
@@ -106,16 +110,16 @@ def replay_powered(state, runs, power, warm, until):
             switch_at = next_switch(power)
         losses = 0
         if switched or power.draining:
-            lost, losses = _switch_off(power, state, runs, now, lost)
+            lost, losses = _switch_off(power, state, runs, speed, now, lost)
         if switched:
             is_open = switching.is_open(power.state)
             if losses > 0 or placement_events.differs(state, is_open):
                 placement_events.change(state, is_open, lost, losses, losses, now)
-                _record_starts(runs, state, now)
+                _record_starts(runs, state, speed, now)
         arrivals = 0
         while state.arrived + arrivals < jobs and state.submit[state.arrived + arrivals] <= now:
             arrivals += 1
         placement_events.admit_arrivals(state, arrivals, now)
-        _record_starts(runs, state, now)
+        _record_starts(runs, state, speed, now)
         ends_at = next_end(runs)
     leave_running(runs, until)

@@ -14,7 +14,7 @@ from simmodels.passes import queue_events as passes
 from simmodels.passes import switching
 from simmodels.replay.occupancy import begin, lose_all, occupy, occupy_lowest, offer, switch_off, vacate
 from simmodels.replay.power import next_switch, switch
-from simmodels.replay.runs import end_next, kill_next, lasts_by, leave_running, next_end, record_power
+from simmodels.replay.runs import end_next, lasts_by, leave_running, next_end, record_power
 from simmodels.structures.arrays import grown
 
 
@@ -39,18 +39,12 @@ def _running_on_machines(occupancy, runs):
 
 
 @compiled
-def _lasts(queue, slot, kill):
-    """Return how long an attempt of a job lasts."""
-    return min(queue.runtime[slot], queue.estimate[slot]) if kill else queue.runtime[slot]
-
-
-@compiled
 def _start(queue, occupancy, runs, now, kill):
     """Decide what starts, and let it, on the lowest machines."""
     starts = passes.decide(queue, now, None)  # which may grow `placed`
     for slot in queue.placed[:starts]:
         occupy_lowest(occupancy, 0, queue.cores[slot])
-        begin(occupancy, runs, slot, now, _lasts(queue, slot, kill))
+        begin(occupancy, runs, slot, now, kill)
 
 
 @compiled
@@ -68,7 +62,7 @@ def _start_under_notice(queue, occupancy, runs, power, now, kill):
             if power.state[machine] != switching.OPEN:
                 occupancy.offered[machine] += cores  # the queue knows
             part += 1
-        begin(occupancy, runs, slot, now, _lasts(queue, slot, kill))
+        begin(occupancy, runs, slot, now, kill)
 
 
 @compiled
@@ -123,13 +117,9 @@ def replay_queue(queue, occupancy, runs, power, warm, kill, until):
         while next_end(runs) <= now:
             if ends == ended.size:
                 ended = grown(ended, 2 * ends)
-            slot = runs.slot[runs.heap[0]]
-            if kill and queue.estimate[slot] < queue.runtime[slot]:
-                attempt = kill_next(runs, queue.estimate[slot])
-            else:
-                attempt = end_next(runs)
+            attempt = end_next(runs, kill)
             freed |= vacate(occupancy, attempt)
-            ended[ends] = slot
+            ended[ends] = runs.slot[attempt]
             ends += 1
         switched = switch(power, now)
         if switched or power.draining:
@@ -141,7 +131,7 @@ def replay_queue(queue, occupancy, runs, power, warm, kill, until):
             if more != 0:
                 passes.change_capacity(queue, more)
         for slot in lost:
-            queue.runtime[slot], queue.estimate[slot] = lasts_by(runs, slot)
+            queue.runtime[slot], queue.estimate[slot] = lasts_by(runs, slot, occupancy.slowest[0])
             passes.requeue(queue, slot, now)
         arrivals = 0
         while queue.arrived + arrivals < jobs and queue.submit[queue.arrived + arrivals] <= now:

@@ -40,7 +40,6 @@ class Window:
         self.workload, self.seed = model.work, model.seed
         self.begin_s, self.end_s = model.begin_s, model.end_s
         self.site = model.site.known_by(self.end_s)
-        self.cores_per_machine = self.site.spec.cores_per_machine
         self.jobs = windowed(self.workload, (self.begin_s, self.end_s))
         self.machines = SiteMachines(self.site, self.begin_s, seed=model.seed)
 
@@ -135,16 +134,16 @@ def replay_placer(model: Model, options: PlacementOptions) -> Schedule:
         (submit_s, length_s, estimate_s.copy()),
         workload.cores[rows].copy(),
         known=(window.drawn(len(rows), asked=options.order_of_queue.draws), of_order.matrices[0]),
-        size=window.cores_per_machine,
+        size=window.site.spec.cores_per_machine,
         is_open=(window.machines.states == OPEN).tolist(),
         least=window.machines.least,
         now=window.begin_s,
         seed=window.seed,
     )
     runs = window.runs(jobs)
-    fill_lengths(runs, *job_columns(state)[2:4])
+    fill_lengths(runs, *job_columns(state)[2:4], window.machines.speed.min())
     power = window.machines.power(window.machines.states)
-    replay_powered(state, runs, power, len(jobs.warm), window.end_s)
+    replay_powered(state, runs, power, window.machines.speed, len(jobs.warm), window.end_s)
     if options.may_refuse:
         slot, now = refused(state)
         if slot >= 0:
@@ -167,28 +166,28 @@ def replay_queue_on_machines(model: Model, options: QueueOptions) -> Schedule:
     """
     window = Window(model)
     workload = window.workload
-    kill, free = options.overrun == "kill", window.machines.at_begin * window.cores_per_machine
+    kill, machines = options.overrun == "kill", window.machines
     ran = [workload.job(row) for row in window.jobs.warm.tolist()]
     jobs = window.jobs._replace(
-        warm=window.jobs.warm[np.array(run_on(ran, window.begin_s, free=free, kill=kill), np.bool_)]
+        warm=window.jobs.warm[np.array(run_on(ran, window.begin_s, free=machines.free, kill=kill), np.bool_)]
     )
     rows, warm = np.concatenate(jobs), len(jobs.warm)
     submit_s = workload.submit_s[rows]
     submit_s[:warm] = window.begin_s
     lengths = np.empty((2, len(rows)))
     runs = window.runs(jobs)
-    fill_lengths(runs, *lengths)
+    fill_lengths(runs, *lengths, machines.speed.min())
     of_orders = options.rows(len(rows))
     of_orders.fill_all(workload, rows)
     queue = options.open(
         (submit_s, *lengths, workload.cores[rows].copy()),
-        free=free,
+        free=machines.free,
         draw=window.drawn(len(rows), asked=options.draws),
         rows=of_orders,
     )
-    states = window.machines.states
-    occupancy = new_occupancy(states, np.full(states.size, window.cores_per_machine), np.array([0, states.size]))
-    power = window.machines.power(states)
+    states = machines.states
+    occupancy = new_occupancy(states, machines.size, machines.speed, np.array([0, states.size]))
+    power = machines.power(states)
     if not replay_queue(queue, occupancy, runs, power, warm, kill, window.end_s):
         slot, now = refused_by_queue(queue)
         raise_refused(workload.job(int(rows[slot])), now, options.order, options.backfill_order)

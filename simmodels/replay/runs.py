@@ -1,7 +1,6 @@
 """Runs: the record of all attempts on machines that are switched on and off, and when the machines were off.
 
-What an interruption leaves of a job is said here once, for placers and for queues; the processes have the same rules in
-`simmodels.entities.progress`.
+What an interruption leaves of a job is `simmodels.passes.checkpointing`, which the processes ask, too.
 """
 
 from typing import Final
@@ -12,7 +11,7 @@ from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
 from simmodels.passes import switching
-from simmodels.passes.checkpointing import done_after, saved_after, takes
+from simmodels.passes.checkpointing import completed, lasts, leaves, left_if, worked
 from simmodels.structures import heap
 from simmodels.structures.arrays import grown
 from simmodels.structures.structure import Handle, Structure
@@ -41,6 +40,7 @@ RUNS: Final = RunsType(
         # by attempt, in order of start
         ("slot", _I1),
         ("machine", _I1),  # its first one
+        ("speed", _F1),  # how many seconds of its job it does in a second
         ("start", _F1),
         ("end", _F1),
         ("work", _F1),  # what it did that is not lost
@@ -56,7 +56,6 @@ RUNS: Final = RunsType(
         ("estimate", _F1),  # the same, by its estimate
         ("undone", _F1),  # the work it has left
         ("kept", types.boolean[::1]),  # whether it has begun: what is left of it is known
-        ("keeping", types.int64),  # how many have
         ("earlier", _F1),  # how long its attempt ran before the window
         ("restart", _F1),  # what coming back takes it
         # how checkpoints are written
@@ -90,6 +89,7 @@ def new_runs(whole, estimate, earlier, machines, checkpoints):
     room = earlier.size + 64
     made.slot = np.empty(room, np.int64)
     made.machine = np.empty(room, np.int64)
+    made.speed = np.empty(room)
     made.start = np.empty(room)
     made.end = np.empty(room)
     made.work = np.empty(room)
@@ -104,7 +104,6 @@ def new_runs(whole, estimate, earlier, machines, checkpoints):
     made.estimate = estimate
     made.undone = whole.copy()
     made.kept = earlier > 0.0
-    made.keeping = made.kept.sum()
     made.earlier = earlier
     made.restart = np.zeros(earlier.size)
     made.interval, made.cost, made.coming_back = checkpoints
@@ -117,26 +116,27 @@ def new_runs(whole, estimate, earlier, machines, checkpoints):
 
 
 @compiled
-def begin_run(runs, slot, machine, now, lasts):
-    """Begin an attempt of a job, which lasts so long if nothing happens; return its number."""
+def begin_run(runs, slot, machine, speed, now, kill):
+    """Begin an attempt of a job on a machine, at a speed; `kill` is whether it is stopped at its estimate."""
     a = runs.count
     if a == runs.slot.size:
         room = 2 * a
         runs.slot, runs.machine = grown(runs.slot, room), grown(runs.machine, room)
+        runs.speed, runs.warned = grown(runs.speed, room), grown(runs.warned, room)
         runs.start, runs.end = grown(runs.start, room), grown(runs.end, room)
         runs.work, runs.outcome = grown(runs.work, room), grown(runs.outcome, room)
-        runs.warned = grown(runs.warned, room)
         runs.place, runs.heap = grown(runs.place, room), grown(runs.heap, room)
     runs.slot[a] = slot
     runs.machine[a] = machine
+    runs.speed[a] = speed
     runs.start[a] = now
-    runs.end[a] = now + lasts
+    length, limit = lasts_by(runs, slot, speed)
+    runs.end[a] = now + (min(length, limit) if kill else length)
     runs.outcome[a] = UNDONE
     runs.warned[a] = np.nan
     runs.count += 1
     runs.now[slot] = a
     runs.size = heap.push(runs.heap, runs.size, runs.end, runs.place, a)
-    return a
 
 
 @compiled
@@ -146,24 +146,20 @@ def next_end(runs):
 
 
 @compiled
-def end_next(runs):
-    """Let the next attempt that ends do so, its job done; return its number."""
+def end_next(runs, kill):
+    """Let the next attempt that ends do so, its job done or, if `kill`, stopped at its estimate; return its number."""
     a = runs.heap[0]
     runs.size = heap.take(runs.heap, runs.size, runs.end, runs.place, a)
-    slot = runs.slot[a]
-    runs.outcome[a] = DONE
-    runs.work[a] = runs.undone[slot] - _done_before(runs, slot)
+    slot, speed = runs.slot[a], runs.speed[a]
+    length, limit = lasts_by(runs, slot, speed) if kill else (0.0, 0.0)
+    if limit < length:
+        runs.outcome[a] = KILLED
+        runs.work[a] = _worked(runs, a, limit)  # not the rounded end - start
+    else:
+        runs.outcome[a] = DONE
+        runs.work[a] = completed(runs.undone[slot], runs.earlier[slot], speed, runs.interval, runs.cost)
     runs.now[slot] = NOWHERE
-    _forget(runs, slot)
-    return a
-
-
-@compiled
-def kill_next(runs, lasted):
-    """Let the next attempt that ends do so, killed at its estimate after `lasted` seconds; return its number."""
-    a = end_next(runs)
-    runs.outcome[a] = KILLED
-    runs.work[a] = _worked(runs, runs.slot[a], lasted)
+    runs.kept[slot] = False
     return a
 
 
@@ -175,43 +171,32 @@ def lose_run(runs, slot, warned, now):
     """
     a = runs.now[slot]
     runs.size = heap.take(runs.heap, runs.size, runs.end, runs.place, a)
-    undone = runs.undone[slot]
-    elapsed = now - runs.start[a] + runs.earlier[slot]
-    saved = saved_after(elapsed, runs.restart[slot], runs.interval, runs.cost, undone, warned)
-    runs.work[a] = max(saved - _done_before(runs, slot), 0.0)
+    before = (runs.undone[slot], runs.restart[slot], runs.earlier[slot], runs.speed[a], runs.interval, runs.cost)
+    left = leaves(now - runs.start[a], runs.whole[slot], *before, runs.coming_back, warned)
+    runs.work[a], runs.undone[slot], runs.restart[slot], begun = left
     runs.warned[a] = warned if warned >= 0.0 else np.nan
     runs.end[a] = now
     runs.now[slot] = NOWHERE
     runs.earlier[slot] = 0.0
-    if saved > 0.0:
-        runs.undone[slot] -= saved
-        runs.restart[slot] = runs.coming_back
-    if saved > 0.0 or undone < runs.whole[slot]:
-        runs.keeping += not runs.kept[slot]
-        runs.kept[slot] = True
-    else:
-        _forget(runs, slot)
+    runs.kept[slot] = begun
 
 
 @compiled
-def lasts_by(runs, slot):
-    """Return how long the next attempt of a job lasts, and how long by its estimate."""
+def lasts_by(runs, slot, speed):
+    """Return how long the next attempt of a job lasts at a speed, and how long by its estimate."""
     left = runs.undone[slot]
     estimated = runs.estimate[slot]
     if runs.kept[slot]:
-        estimated = max(left + (estimated - runs.whole[slot]), 0.0)
-    restart, interval, cost, earlier = runs.restart[slot], runs.interval, runs.cost, runs.earlier[slot]
-    return (
-        max(takes(left, restart, interval, cost) - earlier, 0.0),
-        max(takes(estimated, restart, interval, cost) - earlier, 0.0),
-    )
+        estimated = left_if(estimated, left, runs.whole[slot])
+    under = (runs.restart[slot], runs.earlier[slot], speed, runs.interval, runs.cost)
+    return lasts(left, *under), lasts(estimated, *under)
 
 
 @compiled
-def fill_lengths(runs, runtime, estimate):
-    """Write how long the first attempt of each job lasts, and how long by its estimate."""
+def fill_lengths(runs, runtime, estimate, speed):
+    """Write how long the first attempt of each job lasts at a speed, and how long by its estimate."""
     for slot in range(runtime.size):
-        runtime[slot], estimate[slot] = lasts_by(runs, slot)
+        runtime[slot], estimate[slot] = lasts_by(runs, slot, speed)
 
 
 @compiled
@@ -219,28 +204,16 @@ def leave_running(runs, now):
     """Note what those have done that run on at the end."""
     for k in range(runs.size):
         a = runs.heap[k]
-        runs.work[a] = _worked(runs, runs.slot[a], now - runs.start[a])
+        runs.work[a] = _worked(runs, a, now - runs.start[a])
         runs.end[a] = np.nan
 
 
 @compiled
-def _worked(runs, slot, elapsed):
-    """Return how much work an attempt has done some time after its start, since the window began."""
-    elapsed += runs.earlier[slot]
-    done = done_after(elapsed, runs.restart[slot], runs.interval, runs.cost, runs.undone[slot])
-    return done - _done_before(runs, slot)
-
-
-@compiled
-def _done_before(runs, slot):
-    """Return how much work an attempt had done before the window."""
-    return done_after(runs.earlier[slot], 0.0, runs.interval, runs.cost, runs.undone[slot])
-
-
-@compiled
-def _forget(runs, slot):
-    runs.keeping -= runs.kept[slot]
-    runs.kept[slot] = False
+def _worked(runs, attempt, elapsed):
+    """Return for how long an attempt has done work some time after its start, since the window began."""
+    slot = runs.slot[attempt]
+    before = (runs.undone[slot], runs.restart[slot], runs.earlier[slot], runs.speed[attempt])
+    return worked(elapsed, *before, runs.interval, runs.cost)
 
 
 @compiled

@@ -23,8 +23,12 @@ class SiteMachines:
 
     Attributes
     ----------
+    size, speed
+        int64[machines] and float64[machines], the cores of each, and how many seconds of a job it does in a second.
     states
         int64[machines], which are on at first.
+    free
+        How many cores these have.
     at_begin, least
         How many these are; the fewest there will be.
     last_s
@@ -33,7 +37,10 @@ class SiteMachines:
 
     def __init__(self, site: Site, begin_s: float, *, seed: int) -> None:
         self.site, self.begin_s, self.seed = site, begin_s, seed
-        machines = self.machines = site.spec.machines
+        made = site.spec.sizes_and_speeds
+        machines = self.machines = len(made)
+        self.size: Ints = np.array([size for size, _ in made], np.int64)
+        self.speed: Floats = np.array([speed for _, speed in made], np.float64)
         self.at_begin = machines
         self._time_s: Floats = np.empty(0)
         self._notice_s: Floats = np.empty(0)
@@ -49,6 +56,7 @@ class SiteMachines:
             self._mode = np.array(modes, np.int64)
         self.least = min(self.at_begin, int(self._wanted.min(initial=machines)))
         self.last_s = float(self._time_s.max(initial=begin_s))
+        self.free = int(self.size[: self.at_begin].sum())
         self.states: Ints = np.where(np.arange(machines) < self.at_begin, OPEN, OFF).astype(np.int64)
 
     def power(self, states: Ints) -> Power:

@@ -10,6 +10,7 @@ from typing import Any, Final
 Described = dict[str, Any]
 
 _ORDERS: Final = ("FCFS", "LCFS", "SPF", "LPF", "SQF", "SAF", "LAF", "WFP3", "UNICEF", "F1", "RANDOM")
+_SPEEDS: Final = (1.0, 2.0, 0.5)
 _BIDS: Final = ("FIFO", "SRTF", "LRTF", "P-SLR", "PV", "PVD", "PVDSQ", "EDF", "PVR", "Random")
 TARGETED: Final = ("TargetStretch", "TargetAsap", "PackedTargetAsap")
 PLAIN: Final = {"order": "FCFS", "threshold_s": None, "queue_depth": None, "max_starts": None, "max_backfills": None}
@@ -100,16 +101,17 @@ def _sites(draw: random.Random) -> Described:
         _cluster(draw, auctioned=True, kinds=False) for _ in range(draw.randint(1, 3) if what == "auction" else 1)
     ]
     for each in clusters:
-        size = draw.randint(1, 4)
-        each |= {"speed": 1.0, "machines": each["machines"] and [(draw.randint(1, 4), size, 1.0)]}
         if what in {"FirstFit", *TARGETED}:
-            each |= {"cores": None, "machines": [(draw.randint(1, 4), size, 1.0)]}
+            speeds, size = (1.0,) if what in TARGETED else _SPEEDS, draw.randint(1, 4)
+            groups = [(draw.randint(1, 3), size, draw.choice(speeds)) for _ in range(draw.choice((1, 2)))]
+            each |= {"cores": None, "speed": 1.0, "machines": groups}
         each["changes"], each["scheduler"] = [], (what, {})
         if each["machines"] is None:
             each["checkpoints"] = None
         elif draw.random() < 0.7:
-            table = _change(draw, each["machines"][0][0], "TraceCapacity")
+            table = _change(draw, sum(count for count, _, _ in each["machines"]), "TraceCapacity")
             each["changes"].append(table)
+            each["removes"] = draw.choice(("highest", "random"))
     options = _rules(draw, forward=False) if what == "auction" else _options(draw, what)
     if what == "queue":
         clusters[0]["scheduler"] = ("queue", options)
@@ -171,7 +173,7 @@ def _places(cluster: Described) -> bool:
 
 def _cluster(draw: random.Random, *, auctioned: bool, kinds: bool) -> Described:
     """Draw a cluster, what changes its machines, and its scheduler."""
-    speeds = draw.choice(((1.0,), (1.0,), (1.0, 2.0, 0.5)))
+    speeds = draw.choice(((1.0,), (1.0,), _SPEEDS))
     named = draw.choice((("queue",), ("queue",), ("queue",), ("FirstFit",), TARGETED, ("own",)))
     scheduler = draw.choice(named)
     pool = draw.random() < 0.2 and scheduler in {"queue", "own"}

@@ -148,12 +148,12 @@ def run_on_both(model: Described) -> tuple[sm.Schedule, sm.Schedule]:
     what, options = model["clusters"][0]["scheduler"][0], dict(model["auctions"][0])
     sites = []
     for number, each in enumerate(model["clusters"]):
-        size: Described = {"cores": each["cores"]}
+        size: Described = {"cores": each["cores"], "speed": each["speed"]}
         if each["machines"] is not None:
-            [(machines, cores, _)] = each["machines"]
-            size = {"machines": machines, "cores_per_machine": cores}
+            size = {"machines": [sm.Machines(*group) for group in each["machines"]]}
         if each["changes"]:
             size["capacity"] = [sm.CapacityChange(*change) for change in each["changes"][0][1]["table"]]
+            size["removes"] = each["removes"]
         writing = each["checkpoints"] and sm.Checkpoints(*each["checkpoints"])
         sites.append(sm.Site(name="abc"[number], checkpoints=writing, **size))
     if what in {"FirstFit", *TARGETED}:

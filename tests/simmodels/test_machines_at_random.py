@@ -178,6 +178,20 @@ def assert_both_agree(case: dict[str, Any], changes: list[sm.CapacityChange], sa
     compiled.validate()
 
 
+@given(announced(), st.lists(st.sampled_from([1.0, 2.0, 0.5, 1.3]), min_size=5, max_size=5))
+@settings(max_examples=40)
+def test_both_engines_agree_on_first_fit_at_unequal_speeds(drawn: Any, speeds: list[float]) -> None:
+    case, changes, saved = drawn
+    machines = [sm.Machines(1, cores=4, speed=speed) for speed in speeds]
+    site = sm.Site(machines=machines, capacity=changes, checkpoints=saved)  # type: ignore[arg-type]  # a Capacity
+    how: dict[str, Any] = {"on": site, "heuristic": "FirstFit", "window_s": case["window"]}
+    how |= case["options"] if case["heuristic"] == "FirstFit" else {}
+    compiled, simpy = (
+        sm.simulate(workload(case["rows"]), engine=engine, **how).validate() for engine in ("compiled", "simpy")
+    )
+    assert_same(compiled, simpy)
+
+
 @given(announced())
 @settings(max_examples=40)
 def test_what_must_hold_whatever_comes_and_goes(drawn: Any) -> None:

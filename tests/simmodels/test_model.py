@@ -152,8 +152,87 @@ def test_what_does_not_go_together_is_refused_in_a_sentence(given: dict[str, Any
 def test_a_place_of_a_schedule_is_a_site_of_the_same_machines() -> None:
     of_machines = sm.Site(name="a", machines=2, cores_per_machine=4)
     assert sm.Site.of(of_machines.spec) == of_machines
-    with pytest.raises(sm.RequestError, match=r"the machines of cluster 'x' have \{2, 6\} cores"):
-        sm.simulate(LOG, on=sm.ClusterSpec("x", 8, None, 2, (6, 2)))
+    kinds = [sm.Machines(2, cores=4), sm.Machines(1, cores=2, speed=0.5), sm.Machines(1, cores=4)]
+    mixed = sm.Site(name="x", machines=kinds, kind="A", checkpoints=sm.Checkpoints(cost_s=1))
+    assert (mixed.spec.sizes, mixed.spec.speeds) == ((4, 4, 2, 4), (1.0, 1.0, 0.5, 1.0))
+    assert sm.Site.of(mixed.spec) == mixed
+    for fast in (sm.Site(name="a", machines=2, cores_per_machine=4, speed=2.0), sm.Site(name="a", cores=4, speed=2.0)):
+        assert sm.Site.of(fast.spec) == fast
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (("x", 8, None, 2, (6, 3)), "2 sizes of 9 cores in all and 2 speeds for the 2 machines of cluster 'x', which"),
+        (("x", 8, None, 2, (6, 2), (1.0,)), "2 sizes of 8 cores in all and 1 speeds for the 2 machines of cluster"),
+        (("x", 9, None, 2), "2 sizes of 8 cores in all and 2 speeds for the 2 machines of cluster 'x', which has 9"),
+    ],
+)
+def test_a_place_whose_machines_do_not_make_it_up_is_refused(spec: Any, text: str) -> None:  # noqa: ANN401
+    with pytest.raises(sm.RequestError, match=text):
+        sm.simulate(LOG, on=sm.ClusterSpec(*spec))
+
+
+UNEQUAL = [sm.Machines(1, cores=4, speed=2.0), sm.Machines(2, cores=2)]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (
+            {"machines": UNEQUAL, "cores": 4},
+            "give either cores, or machines and cores_per_machine, or a list of Machine",
+        ),
+        (
+            {"machines": UNEQUAL, "cores_per_machine": 4},
+            "give either cores, or machines and cores_per_machine, or a li",
+        ),
+        ({"machines": UNEQUAL, "speed": 2.0}, "and speed=2.0; give a list of Machines, which say their speeds"),
+        ({"machines": [4, 4]}, r"with machines=\[4, 4\] and speed=1.0; give a list of Machines"),
+        ({"machines": []}, "give a list of Machines"),
+        (
+            {"machines": UNEQUAL, "capacity": [(0, 4)]},
+            r"the machines of capacity must be at most 3, those of the cluste",
+        ),
+        ({"cores": 4, "speed": 0.0}, r"speed must be a finite number > 0 \(got 0.0\)"),
+        ({"cores": 4, "speed": "fast"}, "speed must be a finite number > 0"),
+    ],
+)
+def test_machines_of_a_site_that_do_not_go_together_are_refused(given: dict[str, Any], text: str) -> None:
+    with pytest.raises(sm.RequestError, match=text):
+        sm.Site(**given)
+
+
+@pytest.mark.parametrize(
+    ("machines", "how", "text"),
+    [
+        (
+            UNEQUAL,
+            {"heuristic": "FirstFit"},
+            "FirstFit on cluster 'machines', whose machines differ in size; use machines",
+        ),
+        (
+            [sm.Machines(1, cores=4), sm.Machines(1, cores=4, speed=2.0)],
+            {"heuristic": "TargetAsap", "reference": LOG},
+            "TargetAsap on cluster 'machines', which says itself how long jobs run; planned starts need lengths",
+        ),
+    ],
+)
+def test_placers_refuse_unequal_machines_alike_on_both_engines(
+    machines: list[sm.Machines],
+    how: dict[str, Any],
+    text: str,
+    engine: Any,  # noqa: ANN401
+) -> None:
+    with pytest.raises(sm.RequestError, match=text):
+        sm.simulate(LOG, machines=machines, engine=engine, **how)
+
+
+def test_a_pool_at_another_speed_is_one_machine_on_both_engines(engine: Any) -> None:  # noqa: ANN401
+    jobs = {"submit_s": [0, 0], "runtime_s": [10, 5], "cores": [3, 2]}
+    schedule = sm.simulate(jobs, on=sm.Site(cores=4, speed=2.0), engine=engine).validate()
+    assert (schedule.start_s.tolist(), schedule.end_s.tolist()) == ([0, 5], [5, 7.5])
+    assert schedule.clusters == (sm.ClusterSpec("cluster", 4, speeds=(2.0,)),)
 
 
 @pytest.mark.parametrize("work", [None, [LOG, *FLOWS], [LOG.job(0), LOG], 3])

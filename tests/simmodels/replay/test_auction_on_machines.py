@@ -86,14 +86,14 @@ def sites(draw: st.DrawFn) -> list[sm.Site]:
     for name, kind in draw(
         st.sampled_from([[("a", "A"), ("b", "A"), ("c", "B")], [("a", None)], [("a", None), ("b", "A")]])
     ):
-        machines, each = draw(st.sampled_from([(2, 2), (4, 1), (3, 2)]))
-        table = draw(capacities(machines))
+        kinds = draw(st.sampled_from([[(2, 2, 1.0)], [(4, 1, 1.0)], [(3, 2, 2.0)], [(1, 1, 0.5), (2, 3, 2.0)]]))
+        machines = [sm.Machines(*each) for each in kinds]
+        table = draw(capacities(sum(each.count for each in machines)))
         removes = "highest" if table is None else draw(st.sampled_from(["highest", "random"]))
         found.append(
             sm.Site(
                 name=name,
                 machines=machines,
-                cores_per_machine=each,
                 kind=kind,
                 capacity=table,  # type: ignore[arg-type]  # made a Capacity
                 removes=removes,  # type: ignore[arg-type]  # one of two

@@ -98,6 +98,29 @@ def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Eng
     assert schedule.about["left_out"] == 2
 
 
+@both_engines
+def test_a_job_is_as_fast_as_the_slowest_of_its_machines(engine: Engine) -> None:
+    # Job 1 has machines 0 and 1, at speed 0.5, until 10 s: 5 s of its 50 s are saved. Job 2 is killed at its estimate.
+    # Job 3 did 18 s of its 20 s at speed 2, on machine 2, and does the rest at speed 1; job 1 waits for two machines.
+    schedule = sm.simulate(
+        rigid((0, 50, 50, 2), (0, 8, 4, 3), (1, 20, 20, 1), (41, 10, 10, 2), (41, 12, 12, 3)),
+        machines=[sm.Machines(1, cores=1), sm.Machines(1, cores=1, speed=0.5), sm.Machines(1, cores=4, speed=2.0)],
+        capacity=[sm.CapacityChange(0, 3), sm.CapacityChange(10, 1, notice_s=5, mode="checkpoint"), (40, 3)],
+        overrun="kill",
+        engine=engine,
+    ).validate()
+    assert runs(schedule) == [
+        (1, 0, 0, 10, 2),
+        (2, 2, 0, 2, 1),
+        (3, 2, 1, 10, 2),
+        (3, 0, 10, 12, 0),
+        (1, 0, 40, 130, 0),
+        (4, 2, 41, 46, 0),
+        (5, 2, 46, 52, 0),
+    ]
+    assert schedule.attempts["work_s"].tolist() == [10, 2, 9, 2, 90, 5, 6]
+
+
 # -- refused ------------------------------------------------------------------------------------------
 
 
@@ -117,16 +140,19 @@ def test_an_order_that_gives_no_number_is_refused(engine: Engine) -> None:
 
 ORDERS = ("FCFS", "SAF", "WFP3", "RANDOM", "LQF")
 BACKFILLINGS = ("none", "greedy", "easy", "conservative")
+GROUPS = st.builds(
+    sm.Machines, st.integers(1, 3), st.integers(1, 4), st.sampled_from([1.0, 1.0, 1.0, 2.0, 0.5, 1.3, 3.0])
+)
+"""Machines of one kind; at a third of the speeds, quotients are rounded."""
 
 
 @st.composite
 def models(draw: st.DrawFn) -> tuple[list[tuple[float, ...]], dict[str, Any]]:
-    """Jobs and options; half of all with tenths of seconds, at Unix times."""
+    """Jobs, options, and machines of unequal size and speed; half of all with tenths of seconds, at Unix times."""
     zero, unit = draw(st.sampled_from([(0.0, 1.0), (0.0, 1.0), (0.0, 0.1), (1e9, 0.1)]))
-    machines, cores = draw(st.integers(1, 5)), draw(st.integers(1, 4))
-    job = st.tuples(
-        st.integers(0, 120), st.integers(0, 50), st.integers(-15, 30), st.integers(1, min(machines * cores, 9))
-    )
+    groups = draw(st.lists(GROUPS, min_size=1, max_size=3))
+    machines, cores = sum(each.count for each in groups), sum(each.count * each.cores for each in groups)
+    job = st.tuples(st.integers(0, 120), st.integers(0, 50), st.integers(-15, 30), st.integers(1, min(cores, 9)))
     rows = draw(st.lists(job, min_size=1, max_size=25))
     modes = st.sampled_from(["kill", "drain", "checkpoint"])
     changes = [sm.CapacityChange(zero - draw(st.integers(0, 9)), draw(st.integers(0, machines)))]
@@ -150,7 +176,7 @@ def models(draw: st.DrawFn) -> tuple[list[tuple[float, ...]], dict[str, Any]]:
         begin = draw(st.integers(0, 60))
         options["window_s"] = (zero + begin * unit, zero + draw(st.integers(begin + 1, 300)) * unit)
     jobs = sorted((zero + r * unit, w * unit, max(w + over, 0) * unit, c) for r, w, over, c in rows)
-    return jobs, {**options, "capacity": changes, "machines": machines, "cores_per_machine": cores}
+    return jobs, {**options, "capacity": changes, "machines": groups}
 
 
 def assert_engines_agree(rows: list[tuple[float, ...]], options: dict[str, Any]) -> None:
@@ -235,14 +261,15 @@ def plainly(
     rows: list[tuple[float, ...]],
     changes: list[tuple[int, int]],
     notice_s: int,
-    machines: int,
-    cores: int,
+    sizes: tuple[int, ...],
+    speeds: tuple[float, ...],
     mode: str,
     checkpoints: tuple[float, float, float],
     **rules: Any,
 ) -> list[list[tuple[float, float]]]:
     """Return when each job ran, by the slow simulator: machine m is on while more than m are wanted."""
     spans = []
+    machines = len(sizes)
     for machine in range(machines):
         off_s = -1
         for (at, wanted), (_, before) in zip(changes, [(0, machines), *changes], strict=False):
@@ -253,7 +280,7 @@ def plainly(
         if changes[-1][1] <= machine:
             spans.append((machine, off_s - notice_s if off_s else off_s, off_s, 10**9, mode))
     plain = [naive_machines.Row(number, *row) for number, row in enumerate(rows)]  # type: ignore[arg-type]
-    naive_machines.simulate(plain, [cores] * machines, spans, checkpoints, **rules)
+    naive_machines.simulate(plain, sizes, spans, checkpoints, speeds=speeds, **rules)
     return [row.runs for row in plain]
 
 
@@ -266,6 +293,8 @@ def plainly(
     steps=st.dictionaries(st.integers(1, 120), st.integers(0, 3), max_size=6),
     notice=st.tuples(st.sampled_from([0, 5, 30]), st.sampled_from(["kill", "checkpoint"])),
     checkpoints=st.sampled_from([(math.inf, 0.0, 0.0), (math.inf, 2.0, 1.0), (3.0, 0.0, 0.0), (4.0, 1.0, 2.0)]),
+    sizes=st.sampled_from([(2, 2, 2), (2, 2, 2), (3, 1, 2), (1, 4, 1)]),
+    speeds=st.sampled_from([(1.0, 1.0, 1.0), (2.0, 2.0, 2.0), (2.0, 0.5, 1.0), (0.5, 1.0, 2.0)]),
     rules=st.fixed_dictionaries(
         {
             "backfilling": st.sampled_from(BACKFILLINGS),
@@ -282,7 +311,13 @@ def plainly(
 )
 @settings(max_examples=100)
 def test_the_compiled_clock_is_the_slow_simulator(
-    rows: list[tuple[int, ...]], steps: dict[int, int], notice: Any, checkpoints: Any, rules: dict[str, Any]
+    rows: list[tuple[int, ...]],
+    steps: dict[int, int],
+    notice: Any,
+    checkpoints: Any,
+    sizes: tuple[int, ...],
+    speeds: tuple[float, ...],
+    rules: dict[str, Any],
 ) -> None:
     notice_s, mode = notice
     if rules["backfilling"] != "easy":
@@ -293,15 +328,16 @@ def test_the_compiled_clock_is_the_slow_simulator(
         rules["warm_jobs"] = 0
     if rules["backfilling"] == "conservative":  # with promises that are kept, which the plain simulator makes again
         rules["order"], rows = "FCFS", [(a, b, 0, cores) for a, b, _, cores in rows]
+        speeds = speeds[:1] * 3
     rules["warm_jobs"] = min(rules["warm_jobs"], len(rows))
     changes = [(0, 3), *sorted(steps.items()), (200, 3)]
     jobs = [(float(a), float(b), float(b + over), cores) for a, b, over, cores in sorted(rows)]
     plain = {**rules, "backfill_order": rules["backfill_order"] or rules["order"]}
-    expected = plainly(jobs, changes, notice_s, 3, 2, mode, checkpoints, **plain)
+    expected = plainly(jobs, changes, notice_s, sizes, speeds, mode, checkpoints, **plain)
     schedule = sm.simulate(
         rigid(*jobs),
         capacity=[sm.CapacityChange(at, wanted, notice_s if at else 0, mode) for at, wanted in changes],
-        cores_per_machine=2,
+        machines=[sm.Machines(1, *kind) for kind in zip(sizes, speeds, strict=True)],
         checkpoints=sm.Checkpoints(*checkpoints),
         engine="compiled",
         **rules,

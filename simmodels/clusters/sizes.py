@@ -1,7 +1,8 @@
 """Sizes: what machines a cluster is made of, or how large a pool of cores is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import as_integer, as_number
@@ -62,3 +63,8 @@ def groups_of(
     as_integer(f"machines of cluster {name!r}", machines, 1)
     as_integer(f"cores_per_machine of cluster {name!r}", each, 1)
     return (Machines(machines, each, speed),)
+
+
+def grouped(machines: Iterable[tuple[int, float]]) -> tuple[Machines, ...]:
+    """Return machines, each with its cores and its speed, by neighbours of one kind."""
+    return tuple(Machines(len(list(alike)), *kind) for kind, alike in groupby(machines))
