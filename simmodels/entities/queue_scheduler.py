@@ -14,9 +14,9 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Backfilled, Reason, Reserved, Submitted
 from simmodels.entities.machine import Machine
+from simmodels.entities.queue_plan import QueuePlan
 from simmodels.errors import RequestError
 from simmodels.passes import queue_events as queue
-from simmodels.passes.prediction import predicted_in_queue
 from simmodels.passes.queue_transfer import take_over
 from simmodels.policies.options import takes_options
 from simmodels.policies.priority import Priority
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from simmodels.policies.option_types import QueueSchedulerOptions
 
 _ROOM: Final = 1024  # slots at first
+_NO_ROW: Final = np.empty(0)
 _REASONS: Final[dict[Backfilling, Reason]] = {
     "greedy": "fits",
     "easy": "ends in time",
@@ -86,6 +87,7 @@ class QueueScheduler(Scheduler):
         self._rows = self.options.rows(_ROOM)
         self._queue = self.options.open(columns, free=cluster.free_cores, draw=self._drawn(_ROOM), rows=self._rows)
         self._address = int(address_of(self._queue))
+        self._plan = QueuePlan(self._expected_s)
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
         self._slot_of: dict[int, int] = {}  # by id of these
         self._waiting = 0  # how many wait
@@ -123,6 +125,7 @@ class QueueScheduler(Scheduler):
             if runs:
                 self.cluster.ran_before(job, now - job.submit_s)
                 self._enter(job, now)
+        self._plan.note_change()
         # All fit, so they all start, whatever the order.
         self._start_all(self._decided(now, 0, self._arrived - before))
 
@@ -173,6 +176,7 @@ class QueueScheduler(Scheduler):
     def _sort_again(self) -> None:
         """Go over to other orders, of the queue as it is."""
         first, second = self.options.both
+        self._plan.note_change()
         state.set_rows(self._queue, *self._rows.matrices)
         state.set_draw(self._queue, self._drawn(self._room))
         keys, moving = (first.key_function, second.key_function), (first.moving, second.moving)
@@ -188,6 +192,7 @@ class QueueScheduler(Scheduler):
 
     def _open_again(self) -> None:
         """Go on with a new queue, by the options, of what waits and runs."""
+        self._plan.note_change()
         start_s = np.full(self._room, float(self.env.now))  # of those that are being started, which have no attempt yet
         for attempt in (*self.cluster.running, *self._ended):
             if attempt.decider is self:
@@ -250,6 +255,7 @@ class QueueScheduler(Scheduler):
 
     def _instant(self) -> None:
         """Decide after all events of the instant, or after the next one."""
+        self._plan.note_change()
         if self._powered:
             queue.change_capacity(self._queue, self._powered)
             self._powered = 0
@@ -390,16 +396,24 @@ class QueueScheduler(Scheduler):
 
     def predict_start(self, job: Job) -> float:
         """Return when a job would start by estimates; see `Scheduler.predict_start`, which says how."""
-        cluster, known = self.cluster, id(job) in self._slot_of or any(each is job for each in self._submitted)
-        if self.options.backfilling != "easy" or known or cluster.machines or cluster.keeps_work or self._again:
+        cluster, plan = self.cluster, self._plan
+        if self.options.backfilling != "easy" or cluster.machines or cluster.keeps_work or self._again:
             return super().predict_start(job)
-        now, ended = float(self.env.now), np.array([attempt.slot for attempt in self._ended], np.int64)
-        lengths = np.array([self._expected_s(each) for each in self._submitted], np.float64)
-        needed = np.array([each.cores for each in self._submitted], np.int64)
-        row = np.array(row_of(self.order.columns, job), np.float64)
-        asked = job.estimate_s, job.runtime_s, job.cores, self._expected_s(job)
-        start = float(predicted_in_queue(self._address, now, cluster.free_cores, ended, lengths, needed, asked, row))
-        return super().predict_start(job) if math.isnan(start) else start
+        slot, number = self._slot_of.get(id(job), -1), plan.number_of(job, self._submitted)
+        if len(self._slot_of) < len(self._jobs) or (number != -1 and slot != -1) or number < -1:
+            return super().predict_start(job)  # a job that was submitted twice has two places in line
+        if number >= 0:
+            slot = self._arrived + number
+        columns = self.order.columns
+        row = np.array(row_of(columns, job), np.float64) if columns else _NO_ROW
+        ended = [attempt.slot for attempt in self._ended]
+        start_s = plan.start_s(self._address, float(self.env.now), cluster.free_cores, ended, job, slot, row)
+        return super().predict_start(job) if math.isnan(start_s) else start_s
+
+    def withdraw(self, job: Job) -> None:
+        """Remove a waiting job, as if it had not been submitted; see `Scheduler.withdraw`."""
+        super().withdraw(job)
+        self._plan.note_change()
 
     def _ahead_of(self, job: Job) -> Iterable[Job]:
         """Return the jobs that wait, in order; for one that does not, those that would stand before it, and the new."""

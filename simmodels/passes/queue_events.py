@@ -63,8 +63,13 @@ def place_of(queue, estimate, runtime, cores, row, now):
     before = 0
     for c in range(queue.waiting.blocks):
         b = queue.waiting.chain[c]
-        for i in range(queue.waiting.count[b]):
-            before += not queue.key[queue.waiting.slot[b, i]] > key  # a key that is no number comes last
+        count = queue.waiting.count[b]
+        if not queue.waiting.key[b, count - 1] > key:  # a key that is no number comes last
+            before += count
+            continue
+        for i in range(count):
+            before += not queue.waiting.key[b, i] > key
+        break
     return before
 
 

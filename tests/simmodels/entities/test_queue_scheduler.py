@@ -2,7 +2,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simmodels as sm
@@ -316,6 +316,66 @@ def test_a_prediction_from_the_queue_is_the_one_from_lists(seed: int, order: Any
     env.run()
     assert len(found) >= 120
     assert [one for one, _ in found] == [other for _, other in found]
+
+
+SHAPES = st.tuples(
+    st.sampled_from([0.0, 2.0, 5.0, 5.5, 30.0]), st.sampled_from([-5.0, 0.0, 0.0, 3.0]), st.integers(1, 8)
+)
+ACTIONS = st.one_of(
+    st.tuples(st.just("submit"), SHAPES, st.integers(1, 4)),
+    st.tuples(st.just("pass"), st.sampled_from([0.0, 0.5, 2.0, 5.0, 20.0])),
+    st.tuples(st.just("withdraw"), st.integers(0, 99)),
+    st.tuples(st.just("reorder"), st.sampled_from(["FCFS", "SAF", sooner_the_longer_it_waits])),
+)
+
+
+@given(
+    order=st.sampled_from(["FCFS", "FCFS", "SAF", sooner_the_longer_it_waits]),
+    actions=st.lists(st.tuples(ACTIONS, st.booleans()), min_size=1, max_size=40),
+    options=st.sampled_from(
+        [{}, {}, {"overrun": "kill"}, {"queue_depth": 3}, {"warm_jobs": 4}, {"threshold_s": 6.0}, {"decide": "event"}]
+    ),
+)
+@settings(max_examples=300)
+def test_a_plan_that_is_kept_says_what_lists_say(
+    order: Any,  # noqa: ANN401  an order
+    actions: list[tuple[tuple[Any, ...], bool]],
+    options: dict[str, Any],
+) -> None:
+    """Whatever happens between predictions: jobs of one shape come together, end early or late, go, change places."""
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "a", cores=8), order=order, **options)
+    strangers = [sm.Job(-1, 0.0, 1.0, length_s, cores) for length_s, cores in ((4.0, 1), (30.0, 5), (0.0, 8))]
+    submitted = 0
+    for (action, *how), asks in actions:
+        if action == "submit":
+            (estimate_s, more_s, cores), count = how
+            for _ in range(count):
+                submitted += 1
+                queue.submit(sm.Job(submitted, env.now, max(estimate_s + more_s, 0.0), estimate_s, cores))
+        elif action == "pass":
+            env.run(until=env.end_of(env.now + how[0]))
+        elif action == "reorder":
+            queue.reconfigure(order=how[0])
+        elif queue.waiting:
+            queue.withdraw(queue.waiting[how[0] % len(queue.waiting)])
+        if asks:
+            asked = [*strangers, *queue.waiting]
+            found = [queue.predict_start(job) for job in asked]
+            assert found == [sm.Scheduler.predict_start(queue, job) for job in asked]
+
+
+def test_a_job_that_waits_twice_is_predicted_at_its_first_place() -> None:
+    env, queue = queue_on(1)
+    job = sm.Job(1, 0.0, 5.0, 5.0, 1)
+    for _ in range(2):
+        queue.submit(job)
+    assert queue.predict_start(job) == 0
+    queue.submit(job)
+    env.run(until=1)
+    assert queue.predict_start(job) == 5
+    queue.submit(job)
+    assert queue.predict_start(job) == 5
 
 
 def test_a_prediction_sees_a_job_that_somebody_else_started() -> None:
