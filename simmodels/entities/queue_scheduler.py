@@ -21,7 +21,7 @@ from simmodels.passes.queue_transfer import take_over
 from simmodels.policies.options import takes_options
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import Backfilling, QueueOptions, raise_refused
-from simmodels.policies.rows import Rows, require_columns, row_of
+from simmodels.policies.rows import require_columns, row_of
 from simmodels.structures import queue_state as state
 from simmodels.structures.structure import address_of
 from simmodels.work.window import run_on
@@ -161,7 +161,7 @@ class QueueScheduler(Scheduler):
         changed = self.options.with_changes(options)
         if not options:
             return
-        self._rows = self._filled_rows(changed)
+        self._rows = changed.rows(self._room).with_jobs(self._jobs, self._submitted)
         self.options = changed
         self._may_refuse = changed.may_refuse
         if options.keys() <= {"order", "backfill_order"}:
@@ -375,16 +375,6 @@ class QueueScheduler(Scheduler):
         key = id(self._jobs.pop(slot))
         if self._slot_of[key] == slot:  # else it was submitted again, and has a later one
             del self._slot_of[key]
-
-    def _filled_rows(self, options: QueueOptions) -> Rows:
-        """Return what orders know of the jobs that are not done, beyond the columns of the queue."""
-        rows = options.rows(self._room)
-        if rows.names:
-            for slot, job in self._jobs.items():
-                rows.fill(slot, job)
-            for job in self._submitted:
-                row_of(rows.names, job)
-        return rows
 
     def _withdraw(self, job: Job) -> None:
         """Take a job out of the queue."""

@@ -4,9 +4,9 @@ Each order of a queue has a matrix: a row for each slot, a column for each furth
 Compiled code hands the order the address of the row (0 columns cost nothing), and the order reads what it names.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -154,6 +154,15 @@ class Rows:
         for longer, matrix in zip((first, second), self.matrices, strict=True):
             longer[: len(matrix)] = matrix
         self.matrices = first, second
+
+    def with_jobs(self, jobs: Mapping[int, Job], coming: Iterable[Job]) -> Self:
+        """Return it with the rows of jobs, by slot; refuse one of them, or of those to come, without a number."""
+        if self.names:
+            for slot, job in jobs.items():
+                self.fill(slot, job)
+            for job in coming:
+                row_of(self.names, job)
+        return self
 
     def fill(self, slot: int, job: Job) -> None:
         """Write the rows of a job."""
