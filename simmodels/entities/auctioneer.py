@@ -3,6 +3,7 @@
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 import numpy as np
@@ -22,6 +23,7 @@ from simmodels.entities.router import Router
 from simmodels.errors import RequestError
 from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.ground.durations import Duration
+from simmodels.ground.instants import LIMIT_S
 from simmodels.passes import auction_events
 from simmodels.policies.auction_options import (
     AuctionOptions,
@@ -129,11 +131,10 @@ class Auctioneer(Router):
         self._address = int(address_of(self._state))
         self._events = np.empty((2, 64), np.int64)  # what ended and what came, then what starts and where
         self.changes = 0
-        self.workflows: list[Workflow] = []  # all that are known, in the order in which they became known
-        self._critical_path_s: list[np.ndarray] = []
-        self._first_task = [0]
-        self._number: dict[int, int] = {}  # by id
-        self._jobs: dict[int, Job] = {}  # the rigid jobs among them, by number
+        self._known: list[Workflow | Job] = []  # in the order in which they became known: by number
+        self._critical_path_s: list[float] = []  # by number
+        self._first_task = [0]  # by number, and the end
+        self._number: dict[int, int] = {}  # of each workflow, by id
         self._first_open = 0  # those before it are finished, starved or rejected
         self._to_come = 0  # how many are known and not submitted
         self._arrived: list[int] = []  # since the last auction
@@ -161,8 +162,13 @@ class Auctioneer(Router):
     # -- what happens to it -------------------------------------------------------------------------
 
     @property
-    def widest(self) -> int:
-        """Return the most cores that a rigid job may need, wherever it goes."""
+    def workflows(self) -> list[Workflow]:
+        """Return the workflows that are known, in the order in which they became known."""
+        return [each for each in self._known if isinstance(each, Workflow)]
+
+    @cached_property
+    def widest(self) -> int:  # kept, for it is asked for each job
+        """The most cores that a rigid job may need, wherever it goes."""
         return max(self._kinds.largest.values())
 
     def accept(self, workflows: Sequence[Workflow] | Workload) -> None:
@@ -193,11 +199,11 @@ class Auctioneer(Router):
                 )
         known = WorkflowColumns(workflows, self.options, self._kinds)
         known.into(self._state)
-        self._critical_path_s.append(known.critical_path_s)
+        self._critical_path_s += known.critical_path_s.tolist()
         self._first_task.extend((known.first_task[1:] + self._first_task[-1]).tolist())
         for workflow in workflows:
-            self._number[id(workflow)] = len(self.workflows)
-            self.workflows.append(workflow)
+            self._number[id(workflow)] = len(self._known)
+            self._known.append(workflow)
         self._to_come += len(workflows)
 
     def submit(self, workflow: Job | Workflow) -> None:
@@ -226,14 +232,23 @@ class Auctioneer(Router):
     def enqueue(self, job: Job) -> None:
         """Take a job that was submitted already, to another router."""
         self._require_drain()
-        length_s = max(job.estimate_s, self.options.tick_s)
-        flow = Workflow(job.job_id, job.submit_s, np.array([length_s]), np.array([job.cores]))
-        self._know([flow])
-        number = self._number[id(flow)]
-        self._jobs[number] = job
-        self._arrived.append(number)
-        self._to_come -= 1
+        submit_s, length_s, cores = self._bidding(job)
+        auction_events.know_rigid(self._address, submit_s, length_s, cores, self._kinds.of_any, self.options.ccr)
+        self._critical_path_s.append(math.nan)  # only workflows are judged
+        self._first_task.append(self._first_task[-1] + 1)
+        self._arrived.append(len(self._known))
+        self._known.append(job)
         self._ring()
+
+    def _bidding(self, job: Job) -> tuple[float, float, int]:
+        """Return when a job was submitted, how long it may run, and its cores, as it bids; refuse what cannot be."""
+        submit_s, length_s, cores = job.submit_s, max(job.estimate_s, self.options.tick_s), job.cores
+        plain = type(submit_s) is float and type(length_s) is float and type(cores) is int
+        if plain and 0 < cores <= self.widest and length_s > 0 and -LIMIT_S < submit_s < submit_s + length_s < LIMIT_S:
+            return submit_s, length_s, cores  # as nearly all are: a workflow takes ten times as long as all the rest
+        flow = Workflow(job.job_id, job.submit_s, np.array([length_s]), np.array([job.cores]))
+        flow.require_runnable(self._kinds.largest)
+        return flow.submit_s, flow.runtime_s.item(), flow.cores.item()
 
     @takes_options(AuctionOptions, changed=True)
     def reconfigure(self, **options: object) -> None:
@@ -319,7 +334,9 @@ class Auctioneer(Router):
 
     def _first_tasks(self, job: int) -> list[int]:
         """Return the numbers of the tasks of a job that have no predecessor."""
-        flow = self.workflows[job]
+        flow = self._known[job]
+        if not isinstance(flow, Workflow):
+            return [self._first_task[job]]
         first = np.flatnonzero(np.bincount(flow.successor, minlength=len(flow)) == 0)
         return (first + self._first_task[job]).tolist()
 
@@ -327,7 +344,7 @@ class Auctioneer(Router):
     def is_idle(self) -> bool:
         """Whether each job that is known is finished, starved or rejected, and no task runs."""
         self._first_open = auction_events.first_open(self._state, self._first_open)
-        return self._first_open == len(self.workflows) and not any(cluster.running for cluster in self.clusters)
+        return self._first_open == len(self._known) and not any(cluster.running for cluster in self.clusters)
 
     @property
     def will_act(self) -> bool:
@@ -448,15 +465,14 @@ class Auctioneer(Router):
         """Refuse the bid, which gave no number for a task."""
         number, now = auction_events.refused_task(self._state)
         job = bisect_right(self._first_task, number) - 1
-        workflow = self.workflows[job]
-        raise_refused_bid(self.options.bid, workflow.job_id, workflow.label(number - self._first_task[job]), now)
+        of, task = self._known[job], number - self._first_task[job]
+        raise_refused_bid(self.options.bid, of.job_id, of.label(task) if isinstance(of, Workflow) else str(task), now)
 
     def _run_of(self, number: int) -> Job:
         """Return a task as it runs; a rigid job is itself."""
         job = bisect_right(self._first_task, number) - 1
-        if job in self._jobs:
-            return self._jobs[job]
-        return TaskRun.of(self.workflows[job], number - self._first_task[job])
+        known = self._known[job]
+        return TaskRun.of(known, number - self._first_task[job]) if isinstance(known, Workflow) else known
 
     def _start(self, number: int, run: Job, cluster: Cluster) -> None:
         attempt = self.start(run, cluster)
@@ -482,12 +498,12 @@ class Auctioneer(Router):
 
     def judged(self) -> Iterable[Judged]:
         """Return what became of each workflow that is known."""
-        paths_s = np.concatenate([np.empty(0), *self._critical_path_s])
         price = auction_events.export_results(self._state)[3] if self.options.prices else None
         first, finish_s = self._first_task, auction_events.finishes(self._state)
         for number, outcome in enumerate(workflow_outcomes(self._state).tolist()):
-            if number in self._jobs:
+            workflow = self._known[number]
+            if not isinstance(workflow, Workflow):
                 continue
             paid = None if price is None else price[first[number] : first[number + 1]]
             finished_s = float(finish_s[number]) if outcome == FINISHED else math.nan
-            yield Judged(self.workflows[number], outcome, float(paths_s[number]), paid, finished_s)
+            yield Judged(workflow, outcome, self._critical_path_s[number], paid, finished_s)

@@ -18,7 +18,6 @@ from simmodels.structures.auction_state import AuctionState
 from simmodels.work.vocabulary import OF_A_PLACE
 from simmodels.work.workload import Job
 
-_ENDLESS = 2**50  # cores that a place seems to have: its queue takes everything
 Offer = tuple[float, float, int]
 
 
@@ -51,8 +50,9 @@ class Forwarding:
 
     Notes
     -----
-    With ``forward=True`` tasks may wait in the queues of schedulers; else each goes only where nothing waits and its
-    cores are free.
+    With ``forward=True`` tasks may wait in the queues of schedulers. Then the auction counts no cores: it hands over
+    all that wait, in the order of their bids; each place that has a task's data, and is wide enough, accepts it.
+    Without, each task goes only where nothing waits and its cores are free.
     """
 
     def __init__(self, router: Asks, into: Sequence[Scheduler], state: AuctionState) -> None:
@@ -61,9 +61,6 @@ class Forwarding:
         self.forward = router.options.forward
         self._state = state
         self._sent: dict[int, Sent] = {}  # by id of what was submitted
-        if self.forward:
-            for place in range(len(into)):
-                auction_events.add_free(state, place, _ENDLESS)
 
     @property
     def _by_place(self) -> bool:

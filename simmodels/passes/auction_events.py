@@ -26,6 +26,7 @@ from simmodels.structures.auction_state import (
     STARVED,
     TRAVELLING,
     WAITING,
+    append_rigid,
     auction_state_at,
     set_rules,
 )
@@ -102,7 +103,8 @@ def finish(state, task, now):
 @compiled
 def _vacate(state, task):
     m = state
-    m.free[m.cluster[task]] += m.cores[task]
+    if not m.forward:
+        m.free[m.cluster[task]] += m.cores[task]
     kind = m.kind[task]
     m.busy_cores[kind] -= m.cores[task]
     m.busy_until[kind] -= m.cores[task] * (m.start[task] + m.runtime[task])
@@ -204,6 +206,12 @@ def next_wake(state):
     if m.data_size:
         at = min(at, m.data_time[0])
     return at
+
+
+@compiled
+def know_rigid(address, submit, length, cores, kind, ccr):
+    """Make a rigid job known to the auction at an address (see `step`); parameters as for `append_rigid`."""
+    append_rigid(auction_state_at(address), submit, length, cores, kind, ccr)
 
 
 @compiled
@@ -369,9 +377,7 @@ def offer(state, task, now, start, queue, speed):
 
 @compiled
 def send(state, task, cluster):
-    """Let a task that runs by the auction's books run on another cluster."""
-    state.free[state.cluster[task]] += state.cores[task]
-    state.free[cluster] -= state.cores[task]
+    """Note where a task was forwarded to: its data will be there."""
     state.cluster[task] = cluster
 
 

@@ -279,7 +279,8 @@ def _start(state, task, cluster, now):
     m.phase[task] = RUNNING
     m.start[task] = now
     m.cluster[task] = cluster
-    m.free[cluster] -= m.cores[task]
+    if not m.forward:
+        m.free[cluster] -= m.cores[task]
     kind = m.kind[task]
     volume = m.runtime[task] * m.cores[task]
     m.promised[kind] -= volume
@@ -442,7 +443,7 @@ def auction(state, now):
     _note_longest(m, now)
     for group in range(m.waiting.size):
         # Whoever is first, nobody fits: no bid need be known.
-        if m.waiting[group] == 0 or most_free(m, group) < m.least[group]:
+        if m.waiting[group] == 0 or (not m.forward and most_free(m, group) < m.least[group]):
             continue
         longest = m.longest[_queue_of(m, group)]
         if m.trend == IMPROVES:

@@ -34,7 +34,8 @@ def meets(state, task, now, reserved, shadow, extra):
     """Return the cluster that a task meets, and whether it may start there.
 
     That is the one with the most free cores of those that have its data, or the one that it fits best; behind a
-    reservation, of those where the task does not delay it.
+    reservation, of those where the task does not delay it. Where tasks are forwarded, one that has its data is enough:
+    `auction_events.send` says where it goes.
     """
     m = state
     best = -1
@@ -47,7 +48,7 @@ def meets(state, task, now, reserved, shadow, extra):
         if behind and cluster == reserved and now + m.runtime[task] > shadow and m.cores[task] > extra:
             continue
         best = cluster
-    return best, best >= 0 and m.free[best] >= m.cores[task]
+    return best, best >= 0 and (m.forward or m.free[best] >= m.cores[task])
 
 
 @compiled

@@ -178,6 +178,11 @@ class Kinds:
     ----------
     clusters
         Cores and kind of each cluster; a kind of None takes any task.
+
+    Attributes
+    ----------
+    of_any
+        The number of tasks that any cluster takes, such as rigid jobs.
     """
 
     def __init__(self, clusters: Sequence[tuple[int, str | None]]) -> None:
@@ -186,6 +191,7 @@ class Kinds:
         self.clusters = tuple(clusters)
         self.names = sorted({kind for _, kind in clusters if kind is not None})
         self._number = _Numbers(self.names)
+        self.of_any = self._number[None]
         self.largest: dict[str | None, int] = {}
         for cores, kind in clusters:
             self.largest[kind] = max(self.largest.get(kind, 0), cores)
@@ -236,6 +242,7 @@ def rules_of(options: AuctionOptions, kinds: Kinds, *, seed: int) -> AuctionRule
         network=NETWORKS[options.network],
         backfilling=BACKFILLINGS[options.backfilling],
         best_fit=options.cluster_fit == "best",
+        forward=options.forward,
         seed=entropy(seed, "bid", "draw") >> 65,  # 63 bits
     )
 

@@ -16,6 +16,7 @@ from simmodels.ground.numbers import Ints
 from simmodels.structures.arrays import grown
 from simmodels.structures.signatures import BID_FUNCTION
 from simmodels.structures.structure import Handle, Structure, found_at
+from simmodels.work.curve import FOREVER
 
 # What a task is doing.
 COMING: Final = 0  # its job has not arrived, or a predecessor has not ended
@@ -37,6 +38,7 @@ TRENDS: Final = {"fixed": 0, "worsens": 1, "improves": 2, "any": 3}
 BACKFILLINGS: Final = {"none": 0, "greedy": 1, "easy": 2}
 FIXED, WORSENS, IMPROVES, ANY = TRENDS.values()
 BY_CLUSTER, BY_KIND, _ = NETWORKS.values()
+_FOREVER: Final = FOREVER.points
 _, _, EASY = BACKFILLINGS.values()
 
 
@@ -149,6 +151,7 @@ AUCTION_STATE: Final = AuctionStateType(
         ("network", types.int64),
         ("backfilling", types.int64),
         ("best_fit", types.boolean),
+        ("forward", types.boolean),  # tasks wait in the queues of places: no cores are counted here
         ("admission", types.float64),
         ("prices", types.boolean),
         ("budgets", types.boolean),
@@ -196,6 +199,8 @@ class AuctionRules(NamedTuple):
         Codes of `TRENDS`, `NETWORKS` and `BACKFILLINGS`.
     best_fit
         Whether a task meets the cluster with the fewest free cores of those on which it fits.
+    forward
+        Whether places take tasks into queues of theirs, so that all that wait are taken, whatever is free.
     seed
         Of bids that draw.
     """
@@ -221,6 +226,7 @@ class AuctionRules(NamedTuple):
     network: int
     backfilling: int
     best_fit: bool
+    forward: bool
     seed: int
 
 
@@ -306,7 +312,7 @@ def set_rules(state, rules):
     m.prices, m.budgets, m.every_deadline = rules.prices, rules.budgets, rules.every_deadline
     m.plus, m.admission, m.tick, m.unit = rules.plus, rules.admission, rules.tick, rules.unit
     m.network, m.backfilling, m.group = rules.network, rules.backfilling, rules.group
-    m.best_fit = rules.best_fit
+    m.best_fit, m.forward = rules.best_fit, rules.forward
     m.heap = np.empty((groups, 64), np.int64)
     m.waiting = np.zeros(groups, np.int64)
     m.least = np.zeros(groups, np.int64)
@@ -345,6 +351,36 @@ def _filled(column, at, rows, value):
 
 
 @compiled
+def _count_in(state, tasks, jobs):
+    """Count in tasks and jobs whose columns are there: nothing has been done of them so far."""
+    m = state
+    n, k = m.tasks, m.jobs
+    m.phase = _filled(m.phase, n, tasks, COMING)
+    m.start = _filled(m.start, n, tasks, np.nan)
+    m.end = _filled(m.end, n, tasks, np.nan)
+    m.cluster = _filled(m.cluster, n, tasks, -1)
+    m.price = _filled(m.price, n, tasks, np.nan)
+    m.ready = _filled(m.ready, n, tasks, -np.inf)
+    m.bound = _filled(m.bound, n, tasks, 0.0)
+    m.expiry = _filled(m.expiry, n, tasks, np.inf)
+    m.ahead = _filled(m.ahead, n, tasks, 1.0)
+    m.key = _filled(m.key, n, tasks, 0.0)
+    m.place = _filled(m.place, n, tasks, -1)
+    m.fresh_place = _filled(m.fresh_place, n, tasks, -1)
+    m.turn = _filled(m.turn, n, tasks, -1)
+    m.state = _filled(m.state, k, jobs, EXPECTED)
+    m.finish = _filled(m.finish, k, jobs, np.nan)
+    m.purse = _written(m.purse, k, m.value[k : k + jobs])
+    if m.needs_longest:
+        queues = m.lengths_size.size
+        m.queued = _filled(m.queued, k * queues, jobs * queues, 0)
+        m.by_length = _filled(m.by_length, k * queues, jobs * queues, -1)
+        m.shortness = _written(m.shortness, k * queues, np.repeat(-m.critical_path[k : k + jobs], queues))
+    m.tasks = n + tasks
+    m.jobs = k + jobs
+
+
+@compiled
 def append(state, tasks, edges, jobs, points):
     """Make jobs known; the columns are those of `simmodels.policies.auction_options.WorkflowColumns`."""
     runtime, cores, kind, rank, successor_sum, delay, job = tasks
@@ -361,25 +397,12 @@ def append(state, tasks, edges, jobs, points):
     m.delay = _written(m.delay, n, delay)
     m.job = _written(m.job, n, job + m.jobs)
     m.missing = _written(m.missing, n, first_predecessor[1:] - first_predecessor[:-1])
-    m.phase = _filled(m.phase, n, rows, COMING)
-    m.start = _filled(m.start, n, rows, np.nan)
-    m.end = _filled(m.end, n, rows, np.nan)
-    m.cluster = _filled(m.cluster, n, rows, -1)
-    m.price = _filled(m.price, n, rows, np.nan)
-    m.ready = _filled(m.ready, n, rows, -np.inf)
-    m.bound = _filled(m.bound, n, rows, 0.0)
-    m.expiry = _filled(m.expiry, n, rows, np.inf)
-    m.ahead = _filled(m.ahead, n, rows, 1.0)
-    m.key = _filled(m.key, n, rows, 0.0)
-    m.place = _filled(m.place, n, rows, -1)
-    m.fresh_place = _filled(m.fresh_place, n, rows, -1)
-    m.turn = _filled(m.turn, n, rows, -1)
     before = m.first_successor[n]
     m.first_successor = _written(m.first_successor, n, first_successor + before)
     m.successor = _written(m.successor, before, successor + n)
     m.first_predecessor = _written(m.first_predecessor, n, first_predecessor + before)
     m.predecessor = _written(m.predecessor, before, predecessor + n)
-    k, more = m.jobs, submit.size
+    k = m.jobs
     curves = m.first_point[k]
     m.first_task = _written(m.first_task, k, first_task + n)
     m.submit = _written(m.submit, k, submit)
@@ -387,17 +410,49 @@ def append(state, tasks, edges, jobs, points):
     m.value = _written(m.value, k, value)
     m.deadline = _written(m.deadline, k, deadline)
     m.first_point = _written(m.first_point, k, first_point + curves)
-    m.state = _filled(m.state, k, more, EXPECTED)
     m.left = _written(m.left, k, first_task[1:] - first_task[:-1])
-    if m.needs_longest:
-        queues = m.lengths_size.size
-        m.queued = _filled(m.queued, k * queues, more * queues, 0)
-        m.by_length = _filled(m.by_length, k * queues, more * queues, -1)
-        m.shortness = _written(m.shortness, k * queues, np.repeat(-critical_path, queues))
-    m.finish = _filled(m.finish, k, more, np.nan)
-    m.purse = _written(m.purse, k, value)
     m.slr = _written(m.slr, curves, slr)
     m.factor = _written(m.factor, curves, factor)
     m.tail = _written(m.tail, curves, tail)
-    m.tasks = n + rows
-    m.jobs = k + more
+    _count_in(m, rows, submit.size)
+
+
+@compiled
+def append_rigid(state, submit, length, cores, kind, ccr):
+    """Make a rigid job known: as `append` does a workflow of one task whose worth never falls.
+
+    Parameters
+    ----------
+    submit, length
+        When it is submitted, and how long it may run, in seconds.
+    cores, kind
+        Its cores, and the number of its kind.
+    ccr
+        How long data travel, as a share of the time in which they are made.
+    """
+    m = state
+    n, k, point = m.tasks, m.jobs, m.first_point[m.jobs]
+    runtime = length / m.tick
+    m.runtime = _filled(m.runtime, n, 1, length)
+    m.cores = _filled(m.cores, n, 1, cores)
+    m.kind = _filled(m.kind, n, 1, kind)
+    m.rank = _filled(m.rank, n, 1, runtime)
+    m.successor_sum = _filled(m.successor_sum, n, 1, runtime * cores)
+    m.delay = _filled(m.delay, n, 1, np.ceil(ccr * runtime) * m.tick)
+    m.job = _filled(m.job, n, 1, k)
+    m.missing = _filled(m.missing, n, 1, 0)
+    m.first_successor = _filled(m.first_successor, n + 1, 1, m.first_successor[n])
+    m.first_predecessor = _filled(m.first_predecessor, n + 1, 1, m.first_predecessor[n])
+    m.first_task = _filled(m.first_task, k + 1, 1, n + 1)
+    m.submit = _filled(m.submit, k, 1, submit)
+    m.critical_path = _filled(m.critical_path, k, 1, runtime)
+    m.value = _filled(m.value, k, 1, length * cores / m.tick)
+    m.deadline = _filled(m.deadline, k, 1, np.inf)
+    m.first_point = _filled(m.first_point, k + 1, 1, point + len(_FOREVER))
+    m.left = _filled(m.left, k, 1, 1)
+    for slr, factor in _FOREVER:
+        m.slr = _filled(m.slr, point, 1, slr)
+        m.factor = _filled(m.factor, point, 1, factor)
+        m.tail = _filled(m.tail, point, 1, 0.0)  # no area follows a point at infinity
+        point += 1
+    _count_in(m, 1, 1)

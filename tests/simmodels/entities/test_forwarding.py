@@ -1,4 +1,5 @@
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,66 @@ def test_an_auction_of_jobs_on_one_cluster_is_a_queue_without_backfilling(
     schedule = scheduled(sm.Auctioneer(env, [sm.Cluster(env, "c", cores=4)], bid=bid[0]), work)
     alone = sm.simulate(work, cores=4, order=bid[1], backfilling="none")
     np.testing.assert_array_equal(schedule.start_s, alone.start_s)
+
+
+@sm.bid(wins="high", trend="any")
+def of_all(
+    rank: float, critical_path: float, slr: float, value: float, successor_work: float, runtime: float, cores: float
+) -> float:
+    return 1e6 * slr + 1e3 * rank - critical_path + value / 7.0 + successor_work / 3.0 + runtime / cores
+
+
+@given(
+    rows=ROWS,
+    bid=st.sampled_from(["FIFO", "SRTF", "PVR", "P-SLR", "P-SLR:by-kind", of_all]),
+    tick_s=st.sampled_from([1.0, 7.0]),
+    others=st.lists(flows(), max_size=2),
+)
+def test_a_job_bids_as_a_workflow_of_one_task(
+    rows: list[tuple[int, int, int, int]],
+    bid: Any,  # noqa: ANN401  a bid
+    tick_s: float,
+    others: list[sm.Workflow],
+) -> None:
+    """Also where its columns stand behind those of other workflows; its length is its estimate, at least a tick."""
+    rows = sorted((submit, max(runtime, int(tick_s)), 0, cores) for submit, runtime, _, cores in rows)
+    jobs = work_of(rows)
+    alike = [sm.Workflow(1 + i, submit, [runtime], cores) for i, (submit, runtime, _, cores) in enumerate(rows)]
+    others = [dataclasses.replace(flow, job_id=100 + i) for i, flow in enumerate(others)]
+    starts = []
+    for given_ in (jobs, alike):
+        env = sm.Environment()
+        clusters = [sm.Cluster(env, name, cores=4, kind=kind) for name, kind in (("a", "A"), ("b", "B"), ("c", None))]
+        auction = sm.Auctioneer(env, clusters, bid=bid, tick_s=tick_s)
+        seen: list[tuple[int, float, str]] = []
+        env.on(
+            sm.Started,
+            lambda event, seen=seen: seen.append(  # type: ignore[misc]  # the list of this run
+                (event.attempt.job.job_id, event.attempt.start_s, event.attempt.cluster.name)
+            ),
+        )
+        for each in (others, given_):
+            sm.Source(env, each, into=auction)
+        env.run()
+        starts.append(seen)
+    assert starts[0] == starts[1]
+
+
+@pytest.mark.parametrize(
+    ("job", "text"),
+    [
+        (sm.Job(1, 0.0, 1.0, math.nan, 1), "runtime_s of task 0 must be a finite number of seconds > 0"),
+        (sm.Job(1, math.nan, 1.0, 1.0, 1), "submit_s must be a finite number of seconds"),
+        (sm.Job(1, 0.0, 1.0, 2.0**53, 1), r"runtime_s must be between -2\*\*53 and 2\*\*53 s"),
+        (sm.Job(1, 0.0, 1.0, 1.0, 1.5), "cores of task 0 must be an integer"),  # type: ignore[arg-type]
+        (sm.Job(1, 0.0, 1.0, 1.0, 5), "task 0 needs 5 cores, and the largest cluster has 4"),
+    ],
+)
+def test_a_job_that_cannot_bid_is_refused_as_a_workflow_is(job: sm.Job, text: str) -> None:
+    env = sm.Environment()
+    auction = sm.Auctioneer(env, [sm.Cluster(env, "c", cores=4)])
+    with pytest.raises(sm.ImpossibleJobError, match=text):
+        auction.enqueue(job)
 
 
 def test_jobs_bid_against_the_tasks_of_workflows() -> None:
