@@ -1,6 +1,7 @@
 from simmodels.clusters.capacity import Capacity, CapacityChange
 from simmodels.clusters.checkpoints import Checkpoints, young_daly_s
 from simmodels.clusters.energy import Power, Signal
+from simmodels.clusters.outages import FailureLaw, MaintenanceWindow
 from simmodels.clusters.site import Site
 from simmodels.clusters.sizes import Machines
 from simmodels.entities.attempt import Attempt, Outcome
@@ -75,6 +76,7 @@ __all__ = [
     "Ended",
     "Environment",
     "EpsilonGreedy",
+    "FailureLaw",
     "Failures",
     "FileFormatError",
     "FirstFit",
@@ -88,6 +90,7 @@ __all__ = [
     "Machine",
     "Machines",
     "Maintenance",
+    "MaintenanceWindow",
     "MarkovCapacity",
     "Order",
     "Outcome",

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from simmodels.clusters.site import Site
-from simmodels.errors import RequestError
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import as_window
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.placement_options import PlacementOptions, require_lengths
@@ -82,6 +82,8 @@ class Model:
         # A pool in a window, or at another speed than 1, is one machine of all its cores.
         pools = [site.as_machines() if self.window_s is not None or site.speed != 1.0 else site for site in sites]
         object.__setattr__(self, "sites", tuple(pools))
+        for site in pools:
+            _require_to_come(site, self.begin_s)
 
     @property
     def site(self) -> Site:
@@ -127,6 +129,8 @@ class Model:
         if self.router is not None:
             name = self.router if isinstance(self.router, str) else "an auction that forwards"
             return f"{name} before {len(self.sites)} schedulers"
+        if any(site.is_out for site in self.sites) and not isinstance(self.options, QueueOptions):
+            return f"failures or maintenance under {_KINDS[type(self.options)]}"
         if isinstance(self.options, AuctionOptions):
             if len({site.checkpoints for site in self.sites}) > 1:
                 return "clusters with different checkpoints"
@@ -135,6 +139,14 @@ class Model:
             return f"workflows in {_KINDS[type(self.options)]}"
         by_event = isinstance(self.options, QueueOptions) and self.options.decide == "event"
         return "decide='event' on machines" if by_event and self.on_machines else None
+
+
+def _require_to_come(site: Site, begin_s: float) -> None:
+    """Refuse a maintenance that begins before the simulation does."""
+    for each in site.maintenance:
+        if each.start_s < begin_s:
+            what = f"start_s of a maintenance of cluster {site.name!r}"
+            raise RequestError(must_be(what, f">= {begin_s:g}, when the simulation begins", each.start_s))
 
 
 def _require_own_numbers(workload: Workload, window_s: tuple[float, float]) -> None:

@@ -64,6 +64,7 @@ CALLS: Final[Mapping[str, Callable[[], Call]]] = {
     "EarliestStart": lambda: with_cluster(lambda at, a: call(at, [sm.QueueScheduler(at, a)])),
     "Environment": lambda: call(seed=1, start_s=0.0),
     "EpsilonGreedy": lambda: call(choices=["FCFS", "SAF"]),
+    "FailureLaw": lambda: call(mtbf_s=60.0, repair_s=10.0, shape=1.0),
     "Failures": lambda: with_cluster(
         lambda at, a: call(at, a, mtbf_s=60.0, repair_s=10.0, shape=1.0),
         machines=2, cores_per_machine=4,
@@ -76,6 +77,7 @@ CALLS: Final[Mapping[str, Callable[[], Call]]] = {
     "Maintenance": lambda: with_cluster(
         lambda at, a: call(at, a, machines=[0], start_s=1.0, duration_s=5.0), machines=2, cores_per_machine=4
     ),
+    "MaintenanceWindow": lambda: call(start_s=1.0, duration_s=5.0, machines=[0], notice_s=1.0, mode="kill"),
     "MarkovCapacity": lambda: with_cluster(
         lambda at, a: call(at, a, low=1, high=2, step=1, period_s=60.0), machines=2, cores_per_machine=4
     ),

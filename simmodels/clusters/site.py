@@ -8,9 +8,10 @@ from typing import Any, Literal, Self, get_args
 from simmodels.clusters.capacity import Capacity
 from simmodels.clusters.checkpoints import Checkpoints, checkpoint_numbers
 from simmodels.clusters.cluster_spec import ClusterSpec
+from simmodels.clusters.outages import FailureLaw, MaintenanceWindow
 from simmodels.clusters.sizes import Machines, grouped, groups_of
 from simmodels.errors import RequestError, must_be, require_known
-from simmodels.ground.arguments import by_name
+from simmodels.ground.arguments import as_tuple, by_name
 from simmodels.ground.numbers import as_integer, as_number
 
 Removes = Literal["highest", "random"]
@@ -41,6 +42,10 @@ class Site:
         Which machines go: those of the ``"highest"`` numbers, or ``"random"`` ones.
     checkpoints
         How jobs write checkpoints; None for no periodic ones, and for free ones on notice.
+    failures
+        How machines fail; None: they do not.
+    maintenance
+        When machines are maintained, at or after the begin of the simulation.
 
     Raises
     ------
@@ -69,6 +74,8 @@ class Site:
     capacity: Capacity | None = None
     removes: Removes = "highest"
     checkpoints: Checkpoints | None = None
+    failures: FailureLaw | None = None
+    maintenance: Sequence[MaintenanceWindow] = ()
 
     def __post_init__(self) -> None:
         """Check the sizes."""
@@ -84,6 +91,7 @@ class Site:
         if isinstance(self.machines, list | tuple):
             groups = groups_of(self.name, self.cores, self.machines, self.cores_per_machine, self.speed)
             object.__setattr__(self, "machines", groups)
+        self._check_outages()
         self._check_parts()
         for size in ("cores", "machines", "cores_per_machine"):
             value = getattr(self, size)
@@ -94,6 +102,17 @@ class Site:
         if self.capacity is not None and self.capacity.machines.max() > self.count:
             limit = f"at most {self.count}, those of the cluster"
             raise RequestError(must_be("the machines of capacity", limit, self.capacity.machines.max()))
+        for each in self.maintenance:
+            as_integer(f"a machine of cluster {self.name!r}", each.of(self.count)[-1], 0, self.count - 1)
+
+    def _check_outages(self) -> None:
+        """Refuse what says nothing of failures or of maintenance."""
+        if not isinstance(self.failures, FailureLaw | None):
+            raise RequestError(must_be("failures", "a FailureLaw, or None", self.failures))
+        windows = as_tuple("maintenance", self.maintenance, "a list of MaintenanceWindow")
+        if not all(isinstance(each, MaintenanceWindow) for each in windows):
+            raise RequestError(must_be("maintenance", "a list of MaintenanceWindow", self.maintenance))
+        object.__setattr__(self, "maintenance", windows)
 
     def _check_parts(self) -> None:
         """Refuse what does not go together."""
@@ -102,8 +121,8 @@ class Site:
             what = f"capacity with cores={self.cores}, cores_per_machine={self.cores_per_machine}"
             raise RequestError(what, "give cores_per_machine, and no cores")
         if self.cores is not None:
-            for name in ("machines", "cores_per_machine", "checkpoints"):
-                if getattr(self, name) is not None:
+            for name in ("machines", "cores_per_machine", "checkpoints", "failures", "maintenance"):
+                if getattr(self, name) not in (None, ()):
                     raise RequestError(f"{name} beside cores", "give machines= and cores_per_machine= instead of cores")
             if self.removes != "highest":
                 raise RequestError("removes beside cores", "give capacity= and cores_per_machine= instead of cores")
@@ -170,6 +189,11 @@ class Site:
     def as_machines(self) -> Self:
         """Return it with a pool as one machine of all its cores."""
         return self if self.cores is None else replace(self, cores=None, machines=1, cores_per_machine=self.cores)
+
+    @property
+    def is_out(self) -> bool:
+        """Return whether machines fail, or are maintained."""
+        return self.failures is not None or bool(self.maintenance)
 
     def known_by(self, end_s: float) -> Self:
         """Return it with what is known of its capacity by an instant: what is announced later no engine knows."""

@@ -11,6 +11,7 @@ from simmodels.entities.decider import Decider
 from simmodels.entities.dependencies import Dependencies
 from simmodels.entities.environment import Environment
 from simmodels.entities.heuristics import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
+from simmodels.entities.outages import Failures, Maintenance
 from simmodels.entities.placer import Placer
 from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
@@ -45,7 +46,8 @@ def run_processes(model: Model) -> Schedule:
     elif not model.on_machines:
         env.run()
     elif end_s == math.inf:
-        _run_out(env, source, last_s=max((float(each.time_s[-1]) for each in changes), default=begin_s))
+        ends = [each.start_s + each.duration_s for site in sites for each in site.maintenance]
+        _run_out(env, source, last_s=max((*(float(each.time_s[-1]) for each in changes), *ends), default=begin_s))
     else:
         env.run(until=env.end_of(end_s))
     return recorder.schedule()
@@ -65,6 +67,18 @@ def _cluster(env: Environment, site: Site) -> Cluster:
     )
     if site.capacity is not None:
         TraceCapacity(env, cluster, site.capacity, removes=site.removes)
+    if (law := site.failures) is not None:
+        Failures(env, cluster, mtbf_s=law.mtbf_s, repair_s=law.repair_s, shape=law.shape)
+    for each in site.maintenance:
+        Maintenance(
+            env,
+            cluster,
+            start_s=each.start_s,
+            duration_s=each.duration_s,
+            machines=each.machines,
+            notice_s=each.notice_s,
+            mode=each.mode,
+        )
     return cluster
 
 
@@ -95,7 +109,7 @@ def _run_out(env: Environment, source: Source, *, last_s: float) -> None:
     while source.process.is_alive or not all(each.is_idle for each in deciders):
         if not source.process.is_alive and env.peek() > max(last_s, env.now):
             acts = any(each.will_act for each in deciders) or any(cluster.running for cluster in clusters)
-            if not acts:
+            if not (acts or any(each.failed for each in env.all(Failures))):
                 return
         env.step()
     env.run(until=env.end_of(env.now))

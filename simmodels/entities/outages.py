@@ -1,21 +1,18 @@
 """Outages: machines that fail, and machines that are maintained; each process holds them off under its own name."""
 
-import math
 from collections.abc import Iterable
-from typing import Final, get_args
+from typing import get_args
 
 from simmodels.clusters.capacity import Mode
+from simmodels.clusters.outages import FailureLaw
 from simmodels.entities.cluster import Cluster, as_cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Machine
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.durations import Duration, as_seconds
-from simmodels.ground.numbers import as_integer, as_number
+from simmodels.ground.numbers import as_integer
 from simmodels.ground.streams import stream
 from simmodels.units import DAY
-
-_LEAST_SHAPE: Final = 0.05
-"""Below, one time in a million is 10^100 times as long as the mean: no clock gets there."""
 
 
 def require_machines(env: Environment, cluster: Cluster) -> None:
@@ -72,12 +69,16 @@ class Failures:
         require_machines(env, cluster)
         self.env = env
         self.cluster = cluster
-        self.mtbf_s = as_seconds("mtbf_s", mtbf_s, above=0)
-        self.repair_s = as_seconds("repair_s", repair_s, above=0)
-        self.shape = as_number("shape", shape, least=_LEAST_SHAPE)
+        law = FailureLaw(mtbf_s=mtbf_s, repair_s=repair_s, shape=shape)  # type: ignore[arg-type]  # it makes seconds
+        self.mtbf_s, self.repair_s, self.shape, self._scale_s = law.mtbf_s, law.repair_s, law.shape, law.scale_s
         self._seed = env.seed_of("failures", cluster.name)
         env.enter(self)
         self.processes = [env.process(self._run(machine)) for machine in cluster.machines]
+
+    @property
+    def failed(self) -> list[Machine]:
+        """Return the machines that it holds off, which are being repaired."""
+        return [machine for machine in self.cluster.machines if self in machine.holders]
 
     def __repr__(self) -> str:
         """Return a line about it."""
@@ -85,9 +86,8 @@ class Failures:
 
     def _run(self, machine: Machine) -> Process:
         env, draws = self.env, stream(self._seed, "failures", machine.index)
-        scale_s = self.mtbf_s / math.gamma(1 + 1 / self.shape)
         while True:
-            yield env.timeout(scale_s * draws.weibull(self.shape))
+            yield env.timeout(self._scale_s * draws.weibull(self.shape))
             yield env.powering()
             machine.hold(self)
             yield env.timeout(self.repair_s)

@@ -14,6 +14,7 @@ from simmodels.errors import RequestError, must_be
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
 
 MOST: Final = 2**53
 """Whole numbers up to this are exact as floats; from here on the next float is more than 1 away."""

@@ -8,7 +8,7 @@ from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
 from simmodels.passes import switching
-from simmodels.replay.power import warned
+from simmodels.replay.power import switch_off_drained, warned
 from simmodels.replay.runs import begin_run, lose_run
 from simmodels.structures.arrays import grown
 from simmodels.structures.structure import Handle, Structure
@@ -221,21 +221,25 @@ def vacate(occupancy, attempt):
 @compiled
 def lose_all(occupancy, runs, power, cluster, now):
     """End the attempts on machines of a cluster that went, in the order in which they went; return their slots."""
-    lost = np.empty((runs.size, 2), np.int64)  # first machine that went, and attempt
+    lost = np.empty((runs.size, 2), np.int64)  # its place in the order in which they went, and attempt
     why = np.empty(runs.size)
     losses = 0
     for k in range(runs.size):
         attempt = runs.heap[k]
         if occupancy.of[runs.machine[attempt]] != cluster:
             continue
-        first, last = occupancy.state.size, np.int64(-1)
+        first, last, turn = occupancy.state.size, np.int64(-1), np.iinfo(np.int64).max
         for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
             low = occupancy.machine[run]
             for machine in range(low, low + occupancy.machines[run]):
                 if occupancy.state[machine] == switching.OFF:
-                    first, last = min(first, machine), max(last, machine)
+                    went = power.turn[machine - occupancy.first_of[cluster]]
+                    if went < turn:  # what ran there was lost before others went
+                        first, last, turn = machine, machine, went
+                    elif went == turn:
+                        first, last = min(first, machine), max(last, machine)
         if last >= 0:
-            lost[losses, 0] = first
+            lost[losses, 0] = turn * occupancy.state.size + first
             lost[losses, 1] = attempt
             why[losses] = warned(power, last - occupancy.first_of[cluster])  # as each machine that goes says it again
             losses += 1
@@ -254,7 +258,7 @@ def switch_off(occupancy, power, cluster):
     for machine in range(occupancy.first_of[cluster], occupancy.first_of[cluster + 1]):
         if occupancy.state[machine] == switching.DRAINING:
             if occupancy.free[machine] == occupancy.size[machine]:
-                occupancy.state[machine] = switching.OFF
+                switch_off_drained(power, machine - occupancy.first_of[cluster])
                 found = True
             else:
                 power.draining = True

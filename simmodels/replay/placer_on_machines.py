@@ -10,7 +10,7 @@ import numpy as np
 from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
 from simmodels.passes import placement_events, switching
-from simmodels.replay.power import next_switch, switch, warned
+from simmodels.replay.power import next_switch, switch, switch_off_drained, warned
 from simmodels.replay.runs import (
     NOWHERE,
     begin_run,
@@ -42,7 +42,7 @@ def _switch_off(power, state, runs, speed, now, lost):
     for machine in range(power.state.size):
         slot = state.first[machine]
         if power.state[machine] == switching.DRAINING and slot == NOWHERE:
-            power.state[machine] = switching.OFF
+            switch_off_drained(power, machine)
         power.draining = power.draining or power.state[machine] == switching.DRAINING
         while power.state[machine] == switching.OFF and slot != NOWHERE:
             if losses == lost.size:

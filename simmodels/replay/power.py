@@ -1,6 +1,7 @@
 """Power: the changes of the capacity as the compiled engine carries them out, at the instants of the SimPy engine.
 
-Which machines are switched is `simmodels.passes.switching`, which capacity processes call, too.
+Which machines are switched is `simmodels.passes.switching`, which capacity processes call, too. Failures and
+maintenance hold machines off beside the capacity; what a machine is then follows from all of them.
 """
 
 from typing import Final, NamedTuple
@@ -12,6 +13,7 @@ from numba.experimental import structref
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.passes import switching
+from simmodels.replay.outages import OUTAGES, carry_out, drains, goes_for, hold_drained, is_held, next_due
 from simmodels.structures.structure import Handle, Structure
 
 
@@ -26,15 +28,25 @@ class Power(Handle):
 
 structref.define_boxing(PowerType, Power)
 
+_CAPACITY: Final = -1
+_FAILURES: Final = -2
 _F1 = types.float64[::1]
 _I1 = types.int64[::1]
 POWER: Final = PowerType(
     [
         # by machine
         ("state", _I1),  # see `simmodels.passes.switching`
+        ("own", _I1),  # the same, as far as the capacity is concerned: without outages, the same array
         ("by", _I1),  # the change by which it went
         ("notified", _F1),  # when it was given notice
         ("goes", _F1),  # when it goes, by what is announced; else infinity
+        ("own_goes", _F1),  # the same, by the capacity
+        # beside outages
+        ("leaves", _I1),  # OPEN, NOTICED or DRAINING, whether it is on or off
+        ("why", _F1),  # how long before it went last it was asked for checkpoints; -1 if it was not
+        ("turn", _I1),  # the number of what held it off then, among those of the instant
+        ("outages", OUTAGES),
+        ("change_said", types.int64),  # the order of the next change among outages
         # by change
         ("time", _F1),
         ("machines", _I1),
@@ -73,7 +85,7 @@ class Changes(NamedTuple):
 
 
 @compiled
-def new_power(state, changes, draws, begin):
+def new_power(state, changes, draws, outages, begin):
     """Return the state of machines at the begin of a window.
 
     Parameters
@@ -84,14 +96,23 @@ def new_power(state, changes, draws, begin):
         What will be done to them.
     draws
         Uniform numbers that say which machine goes; empty: that of the highest number.
+    outages
+        The failures and the maintenance of the machines.
     begin
         The begin of the window.
     """
     made = structref.new(POWER)
     made.state = state
+    made.outages = outages
+    made.own = state.copy() if outages.any else state
+    made.change_said = 0
+    made.leaves = np.full(state.size, switching.OPEN)
+    made.why = np.full(state.size, -1.0)
+    made.turn = np.zeros(state.size, np.int64)
     made.by = np.full(state.size, -1)
     made.notified = np.full(state.size, np.inf)
     made.goes = np.full(state.size, np.inf)
+    made.own_goes = made.goes.copy() if outages.any else made.goes
     made.time, made.machines, made.notice = changes.time, changes.machines, changes.notice
     made.mode, made.notices = changes.mode, changes.notices
     made.announced = np.zeros(made.time.size, np.bool_)
@@ -115,9 +136,9 @@ def _notice_at(power):
 @compiled
 def next_switch(power):
     """Return the next instant at which the machines change, or notice of it is given; infinity if there is none."""
-    at = np.inf
+    at = power.outages.next
     if power.next_change < power.time.size:
-        at = power.time[power.next_change]
+        at = min(at, power.time[power.next_change])
     if power.next_notice < power.notices.size:
         at = min(at, _notice_at(power))
     return at
@@ -136,52 +157,161 @@ def _may_take_jobs(power):
 @compiled
 def _find_goes(power):
     """Note when each machine under notice goes."""
-    power.goes[:] = np.inf
-    noticed = np.flatnonzero(power.state == switching.NOTICED)[::-1]  # in the order in which they go
+    power.own_goes[:] = np.inf
+    noticed = np.flatnonzero(power.own == switching.NOTICED)[::-1]  # in the order in which they go
     if noticed.size:
-        on = noticed.size + (power.state == switching.OPEN).sum()
+        on = noticed.size + (power.own == switching.OPEN).sum()
         for k in range(power.farthest, power.next_change - 1, -1):
             if power.announced[k]:
-                power.goes[noticed[: max(on - power.machines[k], 0)]] = power.time[k]
+                power.own_goes[noticed[: max(on - power.machines[k], 0)]] = power.time[k]
 
 
 @compiled
 def _warn(power, since):
     """Give notice to machines until no more take jobs than may."""
     draws = power.draws[power.drawn :]
-    power.drawn += switching.warn(power.state, power.notified, _may_take_jobs(power), draws, since)
+    power.drawn += switching.warn(power.own, power.notified, _may_take_jobs(power), draws, since)
     _find_goes(power)
+
+
+@compiled
+def _change(power, now):
+    """Carry out the change of the capacity that is due; return whether there was one."""
+    k = power.next_change
+    if k == power.time.size or power.time[k] > now:
+        return False
+    draws = power.draws[power.drawn :]
+    given = (power.machines[k], power.mode[k], draws, now)
+    power.drawn += switching.take_effect(power.own, power.by, power.notified, k, *given)
+    power.next_change += 1
+    _warn(power, now)
+    return True
+
+
+@compiled
+def _notice(power, now):
+    """Give the next notice of a change of the capacity that is due; return whether there was one."""
+    if power.next_notice == power.notices.size or _notice_at(power) > now:
+        return False
+    k = power.notices[power.next_notice]
+    power.next_notice += 1
+    if power.time[k] > now:
+        power.announced[k] = True
+        power.farthest = max(power.farthest, k)
+        _warn(power, power.time[k] - power.notice[k])  # which may be before the window
+    return True
 
 
 @compiled
 def switch(power, now):
     """Carry out the changes of an instant, then give the notices; return whether a machine changed by them."""
     changed = False
-    while next_switch(power) <= now:
-        state, goes = power.state.copy(), power.goes.copy()
-        if power.next_change < power.time.size and power.time[power.next_change] <= now:
-            k = power.next_change
-            draws = power.draws[power.drawn :]
-            given = (power.machines[k], power.mode[k], draws, now)
-            power.drawn += switching.take_effect(power.state, power.by, power.notified, k, *given)
-            power.next_change += 1
-            _warn(power, now)
-        else:
-            k = power.notices[power.next_notice]
-            power.next_notice += 1
-            if power.time[k] <= now:
-                continue
-            power.announced[k] = True
-            power.farthest = max(power.farthest, k)
-            _warn(power, power.time[k] - power.notice[k])  # which may be before the window
-        changed |= (power.state != state).any() or (power.goes != goes).any()
+    if power.outages.any:
+        changed = _switch_beside_outages(power, now)
+    else:
+        while next_switch(power) <= now:
+            state, goes = power.state.copy(), power.goes.copy()
+            if _change(power, now) or _notice(power, now):
+                changed |= (power.state != state).any() or (power.goes != goes).any()
     return changed
+
+
+@compiled
+def _switch_beside_outages(power, now):
+    """Carry out what is due of the capacity, of failures and of maintenance; return whether a machine changed by it."""
+    outages = power.outages
+    failing = outages.life.shape[0]
+    changed = False
+    turn = 0
+    for notices in (False, True):
+        while True:
+            which = next_due(outages, now, notices)
+            capacity = notices or which < 0 or power.change_said < outages.said[which]
+            if capacity and (_notice(power, now) if notices else _change(power, now)):
+                for machine in range(power.state.size):
+                    changed |= _settle(power, machine, _CAPACITY, _warned_by_change(power, machine), turn)
+                if not notices:
+                    outages.count += 1
+                    power.change_said = outages.count
+            elif which >= 0:
+                why = carry_out(outages, which, now)
+                if which < failing:
+                    changed |= _settle(power, which, _FAILURES, why, turn)
+                else:
+                    for machine in np.flatnonzero(outages.of[which - failing]):
+                        changed |= _settle(power, machine, which - failing, why, turn)
+            else:
+                break
+            turn += 1
+    return changed
+
+
+@compiled
+def _settle(power, machine, by, why, turn):
+    """Note what a machine is, by all that hold it off or give it notice; return whether others take note of that.
+
+    Parameters
+    ----------
+    power, machine
+        The machine.
+    by
+        Who did something: a maintenance, by its number, _CAPACITY or _FAILURES.
+    why, turn
+        If it goes by that: how long before it was asked for checkpoints, and the number of that at the instant.
+    """
+    outages = power.outages
+    was_off, said, goes = power.state[machine] == switching.OFF, power.leaves[machine], power.goes[machine]
+    off = power.own[machine] == switching.OFF or is_held(outages, machine)
+    if off:  # no job runs there: what would drain is held
+        drain_out(power, machine)
+    power.goes[machine] = min(power.own_goes[machine], goes_for(outages, machine))
+    power.leaves[machine] = switching.OPEN
+    if power.own[machine] == switching.DRAINING or drains(outages, machine):
+        power.leaves[machine] = switching.DRAINING
+    elif power.own[machine] == switching.NOTICED or power.goes[machine] < np.inf:
+        power.leaves[machine] = switching.NOTICED
+    power.state[machine] = switching.OFF if off else power.leaves[machine]
+    if off and not was_off:
+        power.why[machine] = why
+        power.turn[machine] = turn
+    # Of notices, also of a machine that is off, others take note; not of those that end where it is held off instead.
+    notifies = by == _CAPACITY and power.own[machine] != switching.OFF
+    notifies = notifies or (by >= 0 and not outages.held[by, machine])
+    return off != was_off or (notifies and (power.leaves[machine] != said or power.goes[machine] != goes))
+
+
+@compiled
+def drain_out(power, machine):
+    """Let a machine be held on which no job runs, by all for which it drains."""
+    if power.own[machine] == switching.DRAINING:
+        power.own[machine] = switching.OFF
+    hold_drained(power.outages, machine)
+
+
+@compiled
+def switch_off_drained(power, machine):
+    """Switch a machine off that drains, and on which no job runs any more."""
+    drain_out(power, machine)
+    if power.outages.any:
+        _settle(power, machine, _FAILURES, -1.0, 0)
+
+
+@compiled
+def _warned_by_change(power, machine):
+    """Return how long before it went by a change of the capacity a machine was asked for checkpoints; -1: never."""
+    change = power.by[machine]
+    if change < 0 or power.mode[change] != switching.CHECKPOINT:
+        return -1.0
+    return switching.warned(power.notified[machine], power.time[change], power.notice[change])
 
 
 @compiled
 def warned(power, machine):
     """Return how long before it went a machine was asked for checkpoints; -1 if it was not."""
-    change = power.by[machine]
-    if power.mode[change] != switching.CHECKPOINT:
-        return -1.0
-    return switching.warned(power.notified[machine], power.time[change], power.notice[change])
+    return power.why[machine] if power.outages.any else _warned_by_change(power, machine)
+
+
+@compiled
+def failed_too_often(power):
+    """Return whether a machine would have failed more often than was drawn."""
+    return power.outages.short

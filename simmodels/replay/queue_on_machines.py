@@ -66,7 +66,7 @@ def _start_under_notice(queue, occupancy, runs, power, now, kill):
 
 
 @compiled
-def replay_queue(queue, occupancy, runs, power, warm, kill, until):
+def replay_queue(queue, occupancy, runs, power, warm, kill, last, until):
     """Run a queue through a window: everything that happens up to its end, the end included.
 
     Parameters
@@ -83,20 +83,23 @@ def replay_queue(queue, occupancy, runs, power, warm, kill, until):
         How many jobs run at the window's begin: the first slots. All fit.
     kill
         A job is stopped at its estimate, instead of running on.
+    last
+        When the last change of the capacity is made, and the last maintenance has ended.
     until
         The window's end.
 
     Returns
     -------
-    bool
-        False if an order gave no number for the job of slot ``queue.refused``.
+    bool, float
+        False if an order gave no number for the job of slot ``queue.refused``; and the last instant.
     """
     jobs = queue.submit.size
     ended = np.empty(64, np.int64)
     lost = np.empty(0, np.int64)
     leaving = False
     promised = np.inf
-    record_power(runs, power.state, power.begin)
+    now = power.begin
+    record_power(runs, power.state, now)
     if warm > 0:
         for _ in range(warm):
             passes.arrive(queue, power.begin)
@@ -104,14 +107,17 @@ def replay_queue(queue, occupancy, runs, power, warm, kill, until):
         promised = passes.next_promise(queue, power.begin)
     while queue.refused < 0:
         heed_signals()
-        now = next_end(runs)
+        coming = min(next_end(runs), next_switch(power), promised)
         if queue.arrived < jobs:
-            now = min(now, queue.submit[queue.arrived])
-        elif runs.size == 0 and queue.waiting.size == 0 and until == np.inf:
-            break  # nothing is left to do, however the capacity changes
-        now = min(now, next_switch(power), promised)
-        if now > until or now == np.inf:
+            coming = min(coming, queue.submit[queue.arrived])
+        elif runs.size == 0 and until == np.inf:
+            if queue.waiting.size == 0:
+                break  # nothing is left to do, however the capacity changes
+            if power.outages.any and coming > max(last, now) and not power.outages.failed.any():
+                break  # what waits never starts: all machines are on that will be
+        if coming > until or coming == np.inf:
             break
+        now = coming
         ends = 0
         freed = False
         while next_end(runs) <= now:
@@ -146,4 +152,4 @@ def replay_queue(queue, occupancy, runs, power, warm, kill, until):
         promised = passes.next_promise(queue, now)
         lost = lost[:0]
     leave_running(runs, until)
-    return queue.refused < 0
+    return queue.refused < 0, now

@@ -17,6 +17,7 @@ from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
 from simmodels.replay.occupancy import new_occupancy, parts_of
 from simmodels.replay.placer_on_machines import replay_powered
+from simmodels.replay.power import failed_too_often
 from simmodels.replay.queue_on_machines import replay_queue
 from simmodels.replay.runs import Runs, fill_lengths, new_runs, record
 from simmodels.replay.site_machines import SiteMachines
@@ -61,8 +62,8 @@ class Window:
         """Return a uniform number for each slot, if an order asks for it."""
         return stream(self.seed, "order", "draw").random(slots) if asked else np.empty(0)
 
-    def columns(self, jobs: Windowed, runs: Runs) -> "_RunColumns":
-        """Return what was recorded, in order of start."""
+    def columns(self, jobs: Windowed, runs: Runs, stopped_s: float | None = None) -> "_RunColumns":
+        """Return what was recorded, in order of start; `stopped_s` is when what waits was known never to start."""
         rows = np.concatenate(jobs)
         (slot, machine, start_s, end_s, work_s, warned_s, outcome), off = record(runs)
         order = np.lexsort((slot, start_s))  # as a recorder has them
@@ -74,7 +75,7 @@ class Window:
             came[slot] = True
             if (outcome != UNFINISHED).sum() < came.sum():  # some wait while machines are off
                 submit_s = self.workload.submit_s[rows]
-                last_s = max(last_s, float(submit_s.max()), self.machines.last_s)
+                last_s = max(last_s, float(submit_s.max()), self.machines.last_s if stopped_s is None else stopped_s)
         counted = np.zeros(len(self.workload), np.bool_)
         counted[jobs.arriving] = True
         counted[rows[slot]] = True
@@ -164,6 +165,14 @@ def replay_queue_on_machines(model: Model, options: QueueOptions) -> Schedule:
     RequestError
         An order gave no number for a job; what a Python order raised is raised again.
     """
+    failures = 16
+    while (schedule := _replay_queue(model, options, failures)) is None:
+        failures *= 2
+    return schedule
+
+
+def _replay_queue(model: Model, options: QueueOptions, failures: int) -> Schedule | None:
+    """Return the schedule of a queue; None if a machine fails more often than this."""
     window = Window(model)
     workload = window.workload
     kill, machines = options.overrun == "kill", window.machines
@@ -187,11 +196,14 @@ def replay_queue_on_machines(model: Model, options: QueueOptions) -> Schedule:
     )
     states = machines.states
     occupancy = new_occupancy(states, machines.size, machines.speed, np.array([0, states.size]))
-    power = machines.power(states)
-    if not replay_queue(queue, occupancy, runs, power, warm, kill, window.end_s):
+    power = machines.power(states, failures)
+    fine, last_s = replay_queue(queue, occupancy, runs, power, warm, kill, machines.last_s, window.end_s)
+    if failed_too_often(power):
+        return None
+    if not fine:
         slot, now = refused_by_queue(queue)
         raise_refused(workload.job(int(rows[slot])), now, options.order, options.backfill_order)
-    found = window.columns(jobs, runs)
+    found = window.columns(jobs, runs, last_s if window.site.is_out else None)
     first = rows[: options.warm_jobs]
     found.counted[first[np.isin(first, found.rows)]] = False
     terms = Terms(overrun=options.overrun, modelled=True)

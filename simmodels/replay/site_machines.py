@@ -6,6 +6,7 @@ from simmodels.clusters.site import Site
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.ground.streams import stream
 from simmodels.passes.switching import MODES, OFF, OPEN
+from simmodels.replay.outages import Outages, Planned, new_outages
 from simmodels.replay.power import Changes, Power, new_power
 
 
@@ -32,7 +33,7 @@ class SiteMachines:
     at_begin, least
         How many these are; the fewest there will be.
     last_s
-        When the last change is made.
+        When the last change is made, and the last maintenance has ended.
     """
 
     def __init__(self, site: Site, begin_s: float, *, seed: int) -> None:
@@ -55,12 +56,21 @@ class SiteMachines:
             modes = [MODES[each] for each, kept in zip(capacity.mode, later, strict=True) if kept]
             self._mode = np.array(modes, np.int64)
         self.least = min(self.at_begin, int(self._wanted.min(initial=machines)))
-        self.last_s = float(self._time_s.max(initial=begin_s))
+        ends = [each.start_s + each.duration_s for each in site.maintenance]
+        self.last_s = max(float(self._time_s.max(initial=begin_s)), *ends, begin_s)
         self.free = int(self.size[: self.at_begin].sum())
         self.states: Ints = np.where(np.arange(machines) < self.at_begin, OPEN, OFF).astype(np.int64)
 
-    def power(self, states: Ints) -> Power:
-        """Return the machines, as they are when the window begins; `states` are those that will be switched."""
+    def power(self, states: Ints, failures: int = 0) -> Power:
+        """Return the machines, as they are when the window begins.
+
+        Parameters
+        ----------
+        states
+            Those that will be switched.
+        failures
+            Of how many failures of each machine the times are drawn.
+        """
         noticed = np.flatnonzero(self._notice_s > 0)
         notices = noticed[np.argsort((self._time_s - self._notice_s)[noticed], kind="stable")]
         draws = np.empty(0)
@@ -69,5 +79,26 @@ class SiteMachines:
             comes = int(np.diff(self._wanted, prepend=self.at_begin).clip(0).sum())
             draws = stream(self.seed, "capacity", "removed").random(self.at_begin + 2 * comes + 1)
         changes = Changes(self._time_s, self._wanted, self._notice_s, self._mode, notices)
-        made: Power = new_power(states, changes, draws, self.begin_s)
+        made: Power = new_power(states, changes, draws, self._outages(failures), self.begin_s)
+        return made
+
+    def _outages(self, failures: int) -> Outages:
+        """Return the failures and the maintenance of the machines."""
+        law, windows, machines = self.site.failures, self.site.maintenance, self.machines
+        life, repair_s = np.empty((0, 0)), 0.0
+        if law is not None:
+            draws = [stream(self.seed, "failures", machine).weibull(law.shape, failures) for machine in range(machines)]
+            life, repair_s = law.scale_s * np.array(draws), law.repair_s
+        of = np.zeros((len(windows), machines), np.bool_)
+        for row, each in zip(of, windows, strict=True):
+            row[each.of(machines)] = True
+        start_s = np.array([each.start_s for each in windows], np.float64)
+        planned = Planned(
+            start_s,
+            start_s + np.array([each.duration_s for each in windows], np.float64),
+            np.array([each.notice_s for each in windows], np.float64),
+            np.array([MODES[each.mode] for each in windows], np.int64),
+            of,
+        )
+        made: Outages = new_outages(life, repair_s, planned, self.begin_s)
         return made

@@ -112,6 +112,10 @@ def _sites(draw: random.Random) -> Described:
             table = _change(draw, sum(count for count, _, _ in each["machines"]), "TraceCapacity")
             each["changes"].append(table)
             each["removes"] = draw.choice(("highest", "random"))
+        if each["machines"] is not None and what == "queue":
+            machines = sum(count for count, _, _ in each["machines"])
+            outages = draw.choice(((), (), ("Failures",), ("Maintenance",), ("Failures", "Maintenance", "Maintenance")))
+            each["changes"] += [_change(draw, machines, outage) for outage in outages]
     options = _rules(draw, forward=False) if what == "auction" else _options(draw, what)
     if what == "queue":
         clusters[0]["scheduler"] = ("queue", options)

@@ -151,9 +151,16 @@ def run_on_both(model: Described) -> tuple[sm.Schedule, sm.Schedule]:
         size: Described = {"cores": each["cores"], "speed": each["speed"]}
         if each["machines"] is not None:
             size = {"machines": [sm.Machines(*group) for group in each["machines"]]}
-        if each["changes"]:
-            size["capacity"] = [sm.CapacityChange(*change) for change in each["changes"][0][1]["table"]]
-            size["removes"] = each["removes"]
+        for kind, how in each["changes"]:
+            if kind == "TraceCapacity":
+                size["capacity"] = [sm.CapacityChange(*change) for change in how["table"]]
+                size["removes"] = each["removes"]
+            elif kind == "Failures":
+                size["failures"] = sm.FailureLaw(**how)
+            else:
+                first_s = min(submit_s for submit_s, *_ in model["jobs"])  # when the simulation begins
+                window = sm.MaintenanceWindow(**{**how, "start_s": max(how["start_s"], first_s)})
+                size["maintenance"] = [*size.get("maintenance", ()), window]
         writing = each["checkpoints"] and sm.Checkpoints(*each["checkpoints"])
         sites.append(sm.Site(name="abc"[number], checkpoints=writing, **size))
     if what in {"FirstFit", *TARGETED}:

@@ -195,6 +195,13 @@ UNEQUAL = [sm.Machines(1, cores=4, speed=2.0), sm.Machines(2, cores=2)]
             r"the machines of capacity must be at most 3, those of the cluste",
         ),
         ({"cores": 4, "speed": 0.0}, r"speed must be a finite number > 0 \(got 0.0\)"),
+        ({"cores": 4, "failures": sm.FailureLaw(mtbf_s=9, repair_s=1)}, "failures beside cores; give machines= and c"),
+        ({"machines": UNEQUAL, "failures": 3}, r"failures must be a FailureLaw, or None \(got 3\)"),
+        ({"machines": UNEQUAL, "maintenance": [3]}, r"maintenance must be a list of MaintenanceWindow \(got \[3\]\)"),
+        (
+            {"machines": UNEQUAL, "maintenance": [sm.MaintenanceWindow(start_s=0, duration_s=1, machines=[3])]},
+            r"a machine of cluster 'cluster' must be an integer from 0 to 2 \(got 3\)",
+        ),
         ({"cores": 4, "speed": "fast"}, "speed must be a finite number > 0"),
     ],
 )
@@ -226,6 +233,21 @@ def test_placers_refuse_unequal_machines_alike_on_both_engines(
 ) -> None:
     with pytest.raises(sm.RequestError, match=text):
         sm.simulate(LOG, machines=machines, engine=engine, **how)
+
+
+def test_a_maintenance_that_began_before_the_simulation_is_refused_on_both_engines(engine: Any) -> None:  # noqa: ANN401
+    site = sm.Site(machines=UNEQUAL, maintenance=[sm.MaintenanceWindow(start_s=3, duration_s=9)])
+    with pytest.raises(sm.RequestError, match=r"a maintenance of cluster 'cluster' must be >= 4, when .* \(got 3.0\)"):
+        sm.simulate(LOG, on=site, window_s=(4, 9), engine=engine)
+
+
+@pytest.mark.parametrize("how", [{"heuristic": "FirstFit"}, {"bid": "SRTF"}])
+def test_failures_are_compiled_under_a_queue_and_simulated_elsewhere(how: dict[str, Any]) -> None:
+    site = sm.Site(machines=2, cores_per_machine=4, failures=sm.FailureLaw(mtbf_s=9, repair_s=1))
+    work = FLOWS if "bid" in how else LOG
+    with pytest.raises(sm.RequestError, match="the compiled engine does not cover failures or maintenance under a"):
+        sm.simulate(work, on=site, engine="compiled", **how)
+    assert not np.isnan(sm.simulate(work, on=site, **how).validate().end_s).any()
 
 
 def test_a_pool_at_another_speed_is_one_machine_on_both_engines(engine: Any) -> None:  # noqa: ANN401

@@ -121,6 +121,39 @@ def test_a_job_is_as_fast_as_the_slowest_of_its_machines(engine: Engine) -> None
     assert schedule.attempts["work_s"].tolist() == [10, 2, 9, 2, 90, 5, 6]
 
 
+@both_engines
+def test_a_job_starts_beside_a_maintenance_if_it_ends_before(engine: Engine) -> None:
+    # Machine 1 goes from 20 to 30 s, and machine 0 when job 1 is done, which drains: job 2 ends before, job 3 does not;
+    # job 4 is lost with machine 1, of whose checkpoint its 3 s since 17 s remain.
+    site = sm.Site(
+        machines=2,
+        cores_per_machine=1,
+        capacity=[(0, 2), (60, 1), (70, 2)],
+        maintenance=[
+            sm.MaintenanceWindow(start_s=20, duration_s=10, machines=[1], notice_s=10, mode="checkpoint"),
+            sm.MaintenanceWindow(start_s=22, duration_s=20, machines=[0], notice_s=1, mode="drain"),
+        ],
+    )
+    log = rigid((0, 25, 25, 1), (11, 6, 6, 1), (11, 15, 15, 1), (17, 9, 2, 1))
+    schedule = sm.simulate(log, on=site, engine=engine).validate()
+    assert runs(schedule) == [
+        (1, 0, 0, 25, 0),
+        (2, 1, 11, 17, 0),
+        (4, 1, 17, 20, 2),
+        (3, 1, 30, 45, 0),
+        (4, 0, 42, 48, 0),
+    ]
+    assert schedule.off_spans[["machine", "start_s"]].to_numpy().tolist() == [[0, 25], [1, 20]]
+
+
+@both_engines
+def test_what_waits_for_machines_that_never_come_is_left_though_others_fail(engine: Engine) -> None:
+    law = sm.FailureLaw(mtbf_s=50, repair_s=10)
+    site = sm.Site(machines=2, cores_per_machine=1, capacity=[(0, 2), (20, 1)], failures=law)
+    schedule = sm.simulate(rigid((0, 5, 5, 1), (30, 5, 5, 2)), on=site, seed=1, engine=engine).validate()
+    assert schedule.outcome.tolist() == [0, 2]
+
+
 # -- refused ------------------------------------------------------------------------------------------
 
 
@@ -218,6 +251,53 @@ _KILLED_LATER = (
 @settings(max_examples=60)
 def test_both_engines_are_the_same(model: tuple[list[tuple[float, ...]], dict[str, Any]]) -> None:
     assert_engines_agree(*model)
+
+
+@given(models(), st.data())
+@settings(max_examples=60)
+def test_both_engines_are_the_same_where_machines_fail_and_are_maintained(model: Any, data: st.DataObject) -> None:
+    assert_outages_agree(model, data)
+
+
+@pytest.mark.full
+@given(models(), st.data())
+@settings(max_examples=5_000)
+def test_both_engines_are_the_same_where_machines_fail_five_thousand_times(model: Any, data: st.DataObject) -> None:
+    assert_outages_agree(model, data)
+
+
+def assert_outages_agree(model: tuple[list[tuple[float, ...]], dict[str, Any]], data: st.DataObject) -> None:
+    """Add failures and maintenance, often at the instants at which the capacity changes."""
+    rows, given_ = model
+    options = {name: value for name, value in given_.items() if name not in {"machines", "capacity", "removes"}}
+    machines, capacity = given_["machines"], data.draw(st.sampled_from([None, given_["capacity"]]))
+    begin = options["window_s"][0] if "window_s" in options else rows[0][0]
+    unit, count = data.draw(st.sampled_from([1.0, 0.1])), sum(each.count for each in machines)
+    seconds = st.integers(0, 90).map(lambda number: number * unit)
+    windows = st.builds(
+        sm.MaintenanceWindow,
+        start_s=seconds.map(lambda at: begin + at)
+        | st.sampled_from([begin, *(each.time_s for each in given_["capacity"] if each.time_s >= begin)]),
+        duration_s=st.integers(1, 40).map(lambda number: number * unit),
+        machines=st.none() | st.lists(st.integers(0, count - 1), min_size=1, max_size=3),
+        notice_s=st.sampled_from([0.0, 5 * unit, 20 * unit, 200 * unit]),
+        mode=st.sampled_from(["kill", "drain", "checkpoint"]),
+    )
+    law = st.builds(
+        sm.FailureLaw,
+        mtbf_s=st.sampled_from([30 * unit, 100 * unit]),
+        repair_s=st.sampled_from([5 * unit, 30 * unit]),
+        shape=st.sampled_from([1.0, 0.7]),
+    )
+    site = sm.Site(
+        machines=machines,
+        capacity=capacity,
+        removes="highest" if capacity is None else given_["removes"],
+        checkpoints=options.pop("checkpoints", None),
+        failures=data.draw(st.none() | law),
+        maintenance=data.draw(st.lists(windows, max_size=3)),
+    )
+    assert_engines_agree(rows, {**options, "on": site})
 
 
 @st.composite

@@ -1,0 +1,114 @@
+"""Outages: how machines fail, and when they are maintained, as descriptions that both engines read."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, get_args
+
+from simmodels.clusters.capacity import Mode
+from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.arguments import as_tuple
+from simmodels.ground.durations import as_seconds
+from simmodels.ground.numbers import as_integer, as_number
+from simmodels.units import DAY
+
+_LEAST_SHAPE: Final = 0.05
+"""Below, one time in a million is 10^100 times as long as the mean: no clock gets there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureLaw:
+    """How machines fail, each by itself, without notice, and are repaired; see `simmodels.Failures`.
+
+    Parameters
+    ----------
+    mtbf_s
+        The mean time from a repair to the machine's next failure, in seconds.
+    repair_s
+        How long a repair takes, in seconds.
+    shape
+        The shape of the Weibull distribution of the times between failures.
+
+    Raises
+    ------
+    RequestError
+        A number is out of its range.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> jobs = {"submit_s": [0], "runtime_s": [100], "cores": [4]}
+    >>> law = sm.FailureLaw(mtbf_s=60, repair_s=5)
+    >>> site = sm.Site(machines=1, cores_per_machine=4, failures=law)
+    >>> sm.simulate(jobs, on=site, seed=5).metrics()["kills"]
+    3
+    """
+
+    mtbf_s: float
+    repair_s: float
+    shape: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what no machine does."""
+        for name in ("mtbf_s", "repair_s"):
+            object.__setattr__(self, name, as_seconds(name, getattr(self, name), above=0))
+        object.__setattr__(self, "shape", as_number("shape", self.shape, least=_LEAST_SHAPE))
+
+    @property
+    def scale_s(self) -> float:
+        """Return the scale of the Weibull distribution."""
+        return self.mtbf_s / math.gamma(1 + 1 / self.shape)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaintenanceWindow:
+    """Machines are off for a time that is known before; see `simmodels.Maintenance`.
+
+    Parameters
+    ----------
+    start_s, duration_s
+        When it begins, and how long it takes, in seconds.
+    machines
+        The numbers of the machines; None for all.
+    notice_s
+        How long before it notice is given, in seconds.
+    mode
+        What happens to jobs that still run there when it begins: see `simmodels.CapacityChange`.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+        A number is out of its range, or there is no such mode.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> jobs = {"submit_s": [0, 1], "runtime_s": [10, 10], "cores": [4, 8]}
+    >>> off = sm.MaintenanceWindow(start_s=5, duration_s=20, machines=[1])
+    >>> sm.simulate(jobs, on=sm.Site(machines=2, cores_per_machine=4, maintenance=[off])).start_s.tolist()
+    [0.0, 25.0]
+    """
+
+    start_s: float
+    duration_s: float
+    machines: Iterable[int] | None = None
+    notice_s: float = DAY
+    mode: Mode = "kill"
+
+    def __post_init__(self) -> None:
+        """Check the times, and keep the machines in order."""
+        object.__setattr__(self, "start_s", as_seconds("start_s", self.start_s))
+        object.__setattr__(self, "duration_s", as_seconds("duration_s", self.duration_s, above=0))
+        object.__setattr__(self, "notice_s", as_seconds("notice_s", self.notice_s, least=0))
+        require_known("mode", self.mode, get_args(Mode))
+        if self.machines is None:
+            return
+        chosen = as_tuple("machines", self.machines, "the numbers of at least one machine, or None")
+        if not chosen:
+            raise RequestError(must_be("machines", "the numbers of at least one machine, or None", self.machines))
+        numbers = sorted({as_integer("a machine of a maintenance", each, 0) for each in chosen})
+        object.__setattr__(self, "machines", tuple(numbers))
+
+    def of(self, count: int) -> list[int]:
+        """Return the numbers of its machines on a cluster with `count` machines."""
+        return list(range(count)) if self.machines is None else list(self.machines)

@@ -1,0 +1,212 @@
+"""Outages: failures and maintenance as the compiled engine carries them out, beside the changes of a capacity.
+
+A machine has several that may hold it off, or give it notice: the capacity, its failures, and each maintenance. What
+happens to it follows from all of them; `simmodels.entities.outages` has them as processes. What these do at one instant
+they do in the order in which they last said when: so they are numbered here, too.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
+
+from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import Flags, Floats, Ints
+from simmodels.passes import switching
+from simmodels.structures.structure import Handle, Structure
+
+_AHEAD: Final = 0
+_NOTICED: Final = 1
+_BEGUN: Final = 2
+_OVER: Final = 3
+
+
+@structref.register
+class OutagesType(Structure):
+    """The numba type of `Outages`."""
+
+
+class Outages(Handle):
+    """A Python handle on failures and maintenance; made by `new_outages`."""
+
+
+structref.define_boxing(OutagesType, Outages)
+
+_F1 = types.float64[::1]
+_I1 = types.int64[::1]
+_B2 = types.boolean[:, ::1]
+OUTAGES: Final = OutagesType(
+    [
+        ("any", types.boolean),  # whether there are any
+        # by machine, if it fails, then by maintenance: when it does the next thing, and in which order it said so
+        ("at", _F1),
+        ("said", _I1),
+        ("next", types.float64),  # the least of `at`
+        ("count", types.int64),  # how often one said it
+        # failures: times between them, by machine and number; how many there were; how long a repair takes
+        ("life", types.float64[:, ::1]),
+        ("failures", _I1),
+        ("repair", types.float64),
+        ("failed", types.boolean[::1]),
+        ("short", types.boolean),  # whether there would have been more than were drawn
+        # by maintenance
+        ("start", _F1),
+        ("end", _F1),
+        ("mode", _I1),
+        ("notified", _F1),  # when notice is given; `start` without
+        ("phase", _I1),
+        ("of", _B2),  # of which machines
+        ("held", _B2),
+        ("drains", _B2),
+    ]
+)
+
+
+class Planned(NamedTuple):
+    """Maintenance, as compiled code takes it.
+
+    Parameters
+    ----------
+    start, end, notice, mode
+        float64[k] three times, and int64[k].
+    of
+        bool[k, machines], which machines are maintained.
+    """
+
+    start: Floats
+    end: Floats
+    notice: Floats
+    mode: Ints
+    of: Flags
+
+
+@compiled
+def new_outages(life, repair, planned, begin):
+    """Return failures and maintenance at the begin of a window.
+
+    Parameters
+    ----------
+    life
+        float64[machines, n], the times from a repair to the next failure of each machine; or of no machine.
+    repair
+        How long a repair takes.
+    planned
+        What is maintained.
+    begin
+        The begin of the window.
+    """
+    made = structref.new(OUTAGES)
+    failing, windows = life.shape[0], planned.start.size
+    made.any = failing + windows > 0
+    made.at = np.full(failing + windows, np.inf)
+    made.said = np.arange(1, 1 + failing + windows)  # the capacity is first
+    made.count = failing + windows
+    made.life = life
+    made.failures = np.zeros(failing, np.int64)
+    made.repair = repair
+    made.failed = np.zeros(max(failing, planned.of.shape[1]), np.bool_)
+    made.short = False
+    made.start, made.end, made.mode, made.of = planned.start, planned.end, planned.mode, planned.of
+    made.notified = np.minimum(np.maximum(planned.start - planned.notice, begin), planned.start)
+    made.phase = np.where(made.notified < planned.start, _AHEAD, _NOTICED)
+    made.held = np.zeros_like(planned.of)
+    made.drains = np.zeros_like(planned.of)
+    for machine in range(failing):
+        made.at[machine] = begin + life[machine, 0]
+    made.at[failing:] = made.notified
+    _look_ahead(made)
+    return made
+
+
+@compiled
+def _look_ahead(outages):
+    """Note when the next thing happens."""
+    outages.next = np.inf
+    for at in outages.at:
+        outages.next = min(outages.next, at)
+
+
+@compiled
+def _say(outages, which, at):
+    """Note when one of them does the next thing."""
+    outages.at[which] = at
+    outages.count += 1
+    outages.said[which] = outages.count
+    _look_ahead(outages)
+
+
+@compiled
+def next_due(outages, now, notices):
+    """Return which of them is due first, and gives notice or does something else; -1 without one."""
+    first = -1
+    if outages.next <= now:
+        failing = outages.life.shape[0]
+        for which in range(outages.at.size):
+            ahead = which >= failing and outages.phase[which - failing] == _AHEAD
+            due = outages.at[which] <= now and ahead == notices
+            if due and (first < 0 or outages.said[which] < outages.said[first]):
+                first = which
+    return first
+
+
+@compiled
+def carry_out(outages, which, now):
+    """Let a machine fail or be repaired, or let a maintenance go on; return how long before what goes was warned."""
+    failing = outages.life.shape[0]
+    if which < failing:
+        outages.failed[which] = not outages.failed[which]
+        if outages.failed[which]:
+            _say(outages, which, now + outages.repair)
+            return -1.0
+        outages.failures[which] += 1
+        lived = outages.failures[which]
+        outages.short |= lived == outages.life.shape[1]
+        _say(outages, which, np.inf if outages.short else now + outages.life[which, lived])
+        return -1.0
+    k = which - failing
+    outages.phase[k] += 1
+    if outages.phase[k] == _NOTICED:
+        _say(outages, which, outages.start[k])
+    elif outages.phase[k] == _BEGUN:
+        if outages.mode[k] == switching.DRAIN:
+            outages.drains[k] = outages.of[k]
+        else:
+            outages.held[k] = outages.of[k]
+        _say(outages, which, outages.end[k])
+    else:
+        outages.held[k] = False
+        outages.drains[k] = False
+        _say(outages, which, np.inf)
+    return outages.start[k] - outages.notified[k] if outages.mode[k] == switching.CHECKPOINT else -1.0
+
+
+@compiled
+def is_held(outages, machine):
+    """Return whether a failure or a maintenance holds a machine off."""
+    return outages.failed[machine] or outages.held[:, machine].any()
+
+
+@compiled
+def drains(outages, machine):
+    """Return whether a machine drains for a maintenance."""
+    return outages.drains[:, machine].any()
+
+
+@compiled
+def goes_for(outages, machine):
+    """Return when a machine goes for a maintenance of which notice was given; infinity without one."""
+    at = np.inf
+    for k in range(outages.start.size):
+        if outages.of[k, machine] and outages.phase[k] == _NOTICED and outages.notified[k] < outages.start[k]:
+            at = min(at, outages.start[k])
+    return at
+
+
+@compiled
+def hold_drained(outages, machine):
+    """Let every maintenance for which a machine drains hold it."""
+    for k in range(outages.start.size):
+        if outages.drains[k, machine]:
+            outages.drains[k, machine] = False
+            outages.held[k, machine] = True
