@@ -195,7 +195,8 @@ class StudyResults(ABC):
 
 def logarithms(values: Values) -> Values:
     """Return the natural logarithms of values; NaN where there is none, as of nothing lost in a short window."""
-    return pd.Series(np.log(values.where(values > 0.0).to_numpy(dtype=float)), index=values.index)
+    plain = values.to_numpy(dtype=float)
+    return pd.Series(np.log(np.where(plain > 0.0, plain, np.nan)), index=values.index)
 
 
 def exponential(effect: Effect) -> Effect:
@@ -209,11 +210,15 @@ def exponential(effect: Effect) -> Effect:
 
 def by_replication(family: Mapping[Any, Values]) -> pd.DataFrame:
     """Return one column per member and one row per replication: the mean within it, NaN where it lacks a value."""
-    columns: dict[Any, Values] = {}
-    for name, each in family.items():
-        grouped = each.groupby(level=REPLICATION)
-        columns[name] = grouped.mean().where(grouped.count() == grouped.size())
-    return pd.DataFrame(columns)
+    several = list(family.values())
+    if several and all(each.index.equals(several[0].index) for each in several):  # grouped at once
+        return _by_replication(pd.DataFrame(dict(family)))
+    return pd.DataFrame({name: _by_replication(each.to_frame()).iloc[:, 0] for name, each in family.items()})
+
+
+def _by_replication(table: pd.DataFrame) -> pd.DataFrame:
+    grouped = table.groupby(level=REPLICATION)
+    return grouped.mean().where(grouped.count().eq(grouped.size(), axis="index"))
 
 
 def mean_of(several: Sequence[Values]) -> Values:

@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Literal, Self
 
 import numpy as np
@@ -259,21 +260,30 @@ def studentized(values: NDArray[np.float64], confidence: float, seed: int) -> tu
     confidence, seed
         See `bootstrap`.
     """
-    draws = stream(seed, "bootstrap")
-    count, mean, error = len(values), values.mean(), values.std(ddof=1) / math.sqrt(len(values))
+    mean, error = values.mean(), values.std(ddof=1) / math.sqrt(len(values))
     if not error:  # the squares of so small differences are 0
         return math.nan, math.nan
-    studentized = []
+    tail = (1.0 - confidence) / 2.0
+    low, high = np.quantile(_distances(values.tobytes(), seed), (tail, 1.0 - tail), method="inverted_cdf")
+    return float(mean - high * error), float(mean - low * error)
+
+
+@lru_cache(maxsize=256)  # a mean is asked for its own interval, and then for the wider one among several
+def _distances(content: bytes, seed: int) -> NDArray[np.float64]:
+    """Return how far the means of bootstrap samples are from that of all values, in standard errors of their own."""
+    values = np.frombuffer(content)
+    draws, count, mean = stream(seed, "bootstrap"), len(values), values.mean()
+    found = []
     for begun in range(0, _RESAMPLES, _BATCH):
         resamples = values[draws.integers(count, size=(min(_BATCH, _RESAMPLES - begun), count))]
-        distance, spread = resamples.mean(axis=1) - mean, resamples.std(axis=1, ddof=1) / math.sqrt(count)
+        means = resamples.mean(axis=1, keepdims=True)
+        spread = resamples.std(axis=1, ddof=1, mean=means) / math.sqrt(count)
+        distance = means[:, 0] - mean
         # One value, drawn again and again, has no spread: it lies infinitely far off.
         far = np.where(distance == 0, 0.0, np.copysign(np.inf, distance))
         with np.errstate(over="ignore"):  # nearly no spread is nearly infinitely far
-            studentized.append(np.divide(distance, spread, out=far, where=spread > 0))
-    tail = (1.0 - confidence) / 2.0
-    low, high = np.quantile(np.concatenate(studentized), (tail, 1.0 - tail), method="inverted_cdf")
-    return float(mean - high * error), float(mean - low * error)
+            found.append(np.divide(distance, spread, out=far, where=spread > 0))
+    return np.concatenate(found)
 
 
 def _interval(

@@ -103,8 +103,18 @@ class CapacityResults(StudyResults):
         if table.empty:
             return {}
         keys = ["workload", "heuristic", *CENTRE]
-        parts = table.set_index(["trace", REPLICATION]).groupby(keys, sort=False)
-        return {(*key[:2], *map(_plain, key[2:])): part for key, part in parts}
+        found: dict[tuple[Any, ...], pd.DataFrame] = {}
+        walks: pd.Index[Any] = _NOTHING.index
+        for key, part in table.set_index(["trace", REPLICATION]).groupby(keys, sort=False):
+            # Values of which the walks are one object are compared without a look at these.
+            walks = walks if walks.equals(part.index) else part.index
+            found[*key[:2], *map(_plain, key[2:])] = part.set_axis(walks)
+        return found
+
+    @cached_property
+    def _values(self) -> dict[tuple[Any, ...], Values]:
+        """The values that were asked for, by where and of what: most are asked for by several sentences."""
+        return {}
 
     def swept(self, name: str, workload: str = "") -> list[Any]:
         """Return the values of a sweep for which there are cells, in increasing order; one or none: it is no sweep."""
@@ -134,8 +144,11 @@ class CapacityResults(StudyResults):
             return self.value("goodput", alternative, subject, **moved) + self.value(
                 "aborted", alternative, subject, **moved
             )
-        part = self._groups.get(self._key(subject, alternative, moved))
-        return _NOTHING if part is None or column not in part else part[column].astype(float)
+        key = self._key(subject, alternative, moved)
+        if (key, column) not in self._values:
+            part = self._groups.get(key)
+            self._values[key, column] = _NOTHING if part is None or column not in part else part[column].astype(float)
+        return self._values[key, column]
 
     def scope(self, said: Sentence, on: Sequence[str]) -> Scope:
         """Return what of the paper's design a sentence is about: the centre, except for what its row moves."""

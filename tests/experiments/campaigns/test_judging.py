@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from experiments.campaigns.claims import Claim, Scope
-from experiments.campaigns.judging import Evidence, Family, StudyResults, Values, judge
+from experiments.campaigns.judging import Evidence, Family, StudyResults, Values, by_replication, judge
 from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Compared, Sentence
 from experiments.campaigns.statistics import Effect
@@ -144,3 +144,15 @@ def test_by_another_reading_a_papers_sentence_is_undecided_and_one_of_ours_left_
     assert (claim.outcome, claim.scope) == ("undecided: needs --reading text", None)
     assert not judged(above, given={"reading": "text"}, ours=True)
     assert len(judged(above, given={"reading": "ours"}, ours=True)) == 2
+
+
+def test_members_are_averaged_together_as_each_is_alone() -> None:
+    places = pd.MultiIndex.from_product([range(2), range(3)], names=["trace", "replication"])
+    whole = pd.Series([1.0, 2.0, 3.0, 5.0, np.nan, 8.0], index=places)
+    part = whole.iloc[[0, 2, 3]]
+    assert by_replication({"": whole})[""].tolist() == [3.0, pytest.approx(np.nan, nan_ok=True), 5.5]
+    assert by_replication({"": part})[""].to_dict() == {0: 3.0, 2: 3.0}
+    for family in ({"a": whole, "b": 2.0 * whole}, {"a": whole, "b": part}, {"a": part, "b": whole, "c": part}):
+        alone = {name: by_replication({name: each})[name] for name, each in family.items()}
+        pd.testing.assert_frame_equal(by_replication(family), pd.DataFrame(alone))
+    assert by_replication({}).empty
