@@ -19,6 +19,8 @@ from types import FrameType
 from typing import Any, Final
 
 from numba import njit, version_info
+from numba.core.ccallback import CFunc
+from numba.core.typing.templates import Signature
 
 from simmodels.ground.kept_code import PLAIN, Form, KeptCode, folder
 
@@ -41,6 +43,7 @@ _PARTS: Final = {
     "backfilling": "queues",
 }
 """What functions are for, by words of the paths of their files; the first one that fits counts."""
+_CALLBACK: Final = PLAIN._replace(name="callback")
 _under_way: Final[list[object]] = []
 """What is being compiled: a function, one that it calls, one that this calls."""
 
@@ -66,6 +69,32 @@ def inlined(function: Callable[..., Any]) -> Any:  # noqa: ANN401  as above
     """
     options: dict[str, Any] = {"forceinline": True, "_nrt": False}  # the latter is numba's own: no counting
     return _made(function, **options)
+
+
+def callback(function: Callable[..., Any], signature: Signature, *, kept: bool) -> Any:  # noqa: ANN401  as above
+    """Return a C function whose address compiled code can call; a division by zero is infinite, as in numpy.
+
+    Parameters
+    ----------
+    function
+        The function.
+    signature
+        The types of its parameters and of what it returns.
+    kept
+        Whether its code is kept, as `compiled` does. What a user's function names may change while a process runs.
+
+    Raises
+    ------
+    NumbaError
+        It cannot be compiled.
+    """
+    made: Any = CFunc(function, (signature.args, signature.return_type), locals={}, options={"error_model": "numpy"})
+    if kept:  # it takes a moment to compile: nothing is said of it
+        described = njit(error_model="numpy")(function)
+        made._cache = KeptCode(described, _CALLBACK, lambda: None, lambda _: None)  # noqa: SLF001  as below
+    with interrupts_heard():
+        made.compile()
+    return made
 
 
 def _made(function: Any, **options: Any) -> Any:  # noqa: ANN401  as above

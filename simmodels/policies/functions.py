@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from numba import cfunc, njit, types
+from numba import njit, types
 from numba.core.typing.templates import Signature
 
 from simmodels.errors import RequestError, must_be
-from simmodels.ground.compiled import interrupts_heard
+from simmodels.ground.compiled import callback
 from simmodels.structures.signatures import ROW, signature_of
 
 
@@ -68,6 +68,8 @@ class Call:
         Whether the value is turned round.
     called
         What an error calls the function.
+    kept
+        Whether its code is kept for other processes: only what names nothing that may change.
     """
 
     function: Callable[..., float]
@@ -76,6 +78,7 @@ class Call:
     readers: Mapping[str, Callable[..., float]] = field(default_factory=dict)
     negated: bool = False
     called: str = "the function"
+    kept: bool = False
 
     def in_python(self) -> Callable[..., float]:
         """Return it as a Python function of the parameters."""
@@ -96,10 +99,9 @@ class Call:
         value = self._value("float(%s * 1.0)")
         source = f"def key({parameters}):\n try:\n  return {value}\n except Exception:\n  return nan\n"
         try:
-            with interrupts_heard():
-                scope: dict[str, Any] = {"function": njit(self.function, error_model="numpy"), "nan": math.nan}
-                scope |= self.readers
-                exec(source, scope)  # noqa: S102  of our words only; numba takes no keyword arguments here
-                return cfunc(signature_of(self.parameters), error_model="numpy")(scope["key"])
+            scope: dict[str, Any] = {"__name__": __name__, "nan": math.nan, **self.readers}
+            scope["function"] = njit(self.function, error_model="numpy")
+            exec(source, scope)  # noqa: S102  of our words only; numba takes no keyword arguments here
+            return callback(scope["key"], signature_of(self.parameters), kept=self.kept)
         except Exception:  # noqa: BLE001  numba breaks in many ways on what it does not know; then Python is called
             return PythonFunction(self.in_python(), self.parameters)

@@ -117,8 +117,20 @@ class Priority:
     @property
     def _call(self) -> Call:
         """Return how a queue calls it: the job with the smallest key goes first."""
-        negated = self.wins == "high"
-        return Call(self.function, OF_QUEUES, arguments_of(self.words), READERS, negated=negated, called=self._called)
+        return Call(
+            self.function,
+            OF_QUEUES,
+            arguments_of(self.words),
+            READERS,
+            negated=self.wins == "high",
+            called=self._called,
+            kept=self.is_built_in,
+        )
+
+    @property
+    def _bid_call(self) -> Call:
+        """Return how an auction calls it."""
+        return Call(self.function, CHARACTERISTICS, self.words, called=self._called, kept=self.is_built_in)
 
     @property
     def _called(self) -> str:
@@ -133,7 +145,7 @@ class Priority:
     @cached_property
     def bid_function(self) -> object:
         """Return the C function of all `CHARACTERISTICS` that an auction calls."""
-        return Call(self.function, CHARACTERISTICS, self.words, called=self._called).compiled()
+        return self._bid_call.compiled()
 
     @property
     def compiled(self) -> bool:

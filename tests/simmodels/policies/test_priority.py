@@ -1,8 +1,9 @@
 """Orders where bids are asked for, bids where orders are, and the words that both may name."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, cast, get_args
 
 import numpy as np
 import pytest
@@ -11,7 +12,10 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 import workloads as wl
+from simmodels.policies.functions import Call
+from simmodels.policies.registry import BIDS, ORDERS
 from simmodels.simulate import Engine, simulate, simulate_workflows
+from simmodels.work.vocabulary import CHARACTERISTICS
 from tests.model_scripts import queue_on
 
 PLATFORM: Final = [("a", 128, "Kind1"), ("b", 128, "Kind1"), ("c", 128, "Kind2")]
@@ -290,3 +294,38 @@ def test_a_polynomial_that_was_written_is_read_as_order_backfill_order_and_bid(e
     assert started(log, "FCFS", backfill_order=fitted) == started(log, "FCFS", backfill_order="SAF")
     flows = market(9, 8)
     assert same(auctioned(flows, fitted, engine=engine), auctioned(flows, "SAF", engine=engine))
+
+
+# -- what is compiled of it ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "values"),
+    [
+        (ORDERS.built_in["F2"]._call, [5.0, 100.0, 90.0, 4.0, 7.0, 12.0, 0.0, 0]),
+        (BIDS.built_in["FIFO"]._call, [5.0, 100.0, 90.0, 4.0, 7.0, 12.0, 0.0, 0]),
+        (BIDS.built_in["PVR"]._bid_call, np.arange(1.0, 1.0 + len(CHARACTERISTICS))),
+    ],
+    ids=["an order", "a bid in a queue", "a bid"],
+)
+def test_the_code_of_what_is_built_in_is_kept_for_other_processes(
+    call: Call, values: Sequence[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCHEDLAB_CACHE", str(tmp_path))
+    first, again = (cast("Any", call.compiled()) for _ in range(2))  # the second as in another process
+    assert (first.cache_hits, again.cache_hits) == (0, 1)
+    assert first.ctypes(*values) == again.ctypes(*values) == call.in_python()(*values)
+
+
+def test_the_code_of_a_function_of_ones_own_is_compiled_with_the_globals_that_it_has_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCHEDLAB_CACHE", str(tmp_path))
+    scope: dict[str, Any] = {"factor": 2.0}
+    exec("def own(cores):\n return factor * cores", scope)  # noqa: S102  a script of a user's
+    found = []
+    for factor in (2.0, 3.0):
+        scope["factor"] = factor
+        found.append(cast("Any", sm.order(scope["own"]).key_function).ctypes(0, 0, 0, 4, 0, 0, 0, 0))
+    assert found == [8.0, 12.0]
+    assert not list(tmp_path.iterdir())
