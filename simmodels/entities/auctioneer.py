@@ -23,12 +23,12 @@ from simmodels.entities.router import Router
 from simmodels.errors import RequestError
 from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.ground.durations import Duration
-from simmodels.ground.instants import LIMIT_S
 from simmodels.passes import auction_events
 from simmodels.policies.auction_options import (
     AuctionOptions,
     Kinds,
     WorkflowColumns,
+    as_bids,
     open_auction,
     raise_refused_bid,
     rules_of,
@@ -232,23 +232,13 @@ class Auctioneer(Router):
     def enqueue(self, job: Job) -> None:
         """Take a job that was submitted already, to another router."""
         self._require_drain()
-        submit_s, length_s, cores = self._bidding(job)
+        submit_s, length_s, cores = as_bids(job, self.options.tick_s, self._kinds, self.widest)
         auction_events.know_rigid(self._address, submit_s, length_s, cores, self._kinds.of_any, self.options.ccr)
         self._critical_path_s.append(math.nan)  # only workflows are judged
         self._first_task.append(self._first_task[-1] + 1)
         self._arrived.append(len(self._known))
         self._known.append(job)
         self._ring()
-
-    def _bidding(self, job: Job) -> tuple[float, float, int]:
-        """Return when a job was submitted, how long it may run, and its cores, as it bids; refuse what cannot be."""
-        submit_s, length_s, cores = job.submit_s, max(job.estimate_s, self.options.tick_s), job.cores
-        plain = type(submit_s) is float and type(length_s) is float and type(cores) is int
-        if plain and 0 < cores <= self.widest and length_s > 0 and -LIMIT_S < submit_s < submit_s + length_s < LIMIT_S:
-            return submit_s, length_s, cores  # as nearly all are: a workflow takes ten times as long as all the rest
-        flow = Workflow(job.job_id, job.submit_s, np.array([length_s]), np.array([job.cores]))
-        flow.require_runnable(self._kinds.largest)
-        return flow.submit_s, flow.runtime_s.item(), flow.cores.item()
 
     @takes_options(AuctionOptions, changed=True)
     def reconfigure(self, **options: object) -> None:

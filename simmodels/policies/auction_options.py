@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simmodels.clusters.cluster_spec import Terms
 from simmodels.errors import RequestError
 from simmodels.ground.durations import as_seconds
+from simmodels.ground.instants import LIMIT_S
 from simmodels.ground.numbers import as_flag, as_number
 from simmodels.ground.streams import entropy
 from simmodels.policies.naming import as_bid
@@ -29,6 +30,7 @@ from simmodels.work import graph
 from simmodels.work.curve import tails
 from simmodels.work.vocabulary import CHARACTERISTICS, LONGEST, OF_A_PLACE, plain_word
 from simmodels.work.workflow import Workflow, delays
+from simmodels.work.workload import Job
 
 Network = Literal["cluster", "kind", "none"]
 Blocking = Literal["kind", "all"]
@@ -262,6 +264,20 @@ def open_auction(options: AuctionOptions, kinds: Kinds, *, seed: int) -> Auction
     size = np.maximum(offers @ free, 1)
     made: AuctionState = new_auction_state(free, offers, kinds.apart(), size, rules_of(options, kinds, seed=seed))
     return made
+
+
+def as_bids(job: Job, tick_s: float, kinds: Kinds, widest: int) -> tuple[float, float, int]:
+    """Return when a rigid job was submitted, how long it may run, and its cores, as it bids: a workflow of one task.
+
+    It refuses what a workflow would. Most jobs are found in order without one, in a tenth of the time.
+    """
+    submit_s, length_s, cores = job.submit_s, max(job.estimate_s, tick_s), job.cores
+    plain = type(submit_s) is float and type(length_s) is float and type(cores) is int
+    if plain and 0 < cores <= widest and length_s > 0 and -LIMIT_S < submit_s < submit_s + length_s < LIMIT_S:
+        return submit_s, length_s, cores
+    flow = Workflow(job.job_id, job.submit_s, np.array([length_s]), np.array([job.cores]))
+    flow.require_runnable(kinds.largest)
+    return flow.submit_s, flow.runtime_s.item(), flow.cores.item()
 
 
 class WorkflowColumns:
