@@ -186,7 +186,8 @@ class Naive:
                     moved = True
         self.ended_early = False
         self.promise_new(queue, now)
-        if sum(row.cores for row in queue if self.promised[row.rank] == now) > self.free():
+        due = [row.cores for row in queue if self.promised[row.rank] == now]
+        if due and sum(due) > self.free():  # where cores went that were in use, fewer than none are free
             self.plan_again(queue, now)  # a job that should have ended has not: what is promised for now is broken
 
     def plan_again(self, queue: list[Row], now: float) -> None:

@@ -92,7 +92,8 @@ class Naive:
 
     def save(self, row: Row) -> None:
         """Keep what a job has saved of its work by now; of machines that go at once, the first notified counts."""
-        went = [span for span in self.spans if span[0] in row.places and span[2] <= self.now < span[3]]
+        spans = [span for span in self.spans if span[0] in row.places and span[4] != "drain"]
+        went = [span for span in spans if span[2] <= self.now < span[3]]
         (_, notified, off, _, mode), *_ = sorted(went, key=lambda span: (span[1] < span[2], span[1]))
         elapsed = self.now - row.runs[-1][0]
         if mode == "checkpoint" and off - notified >= self.cost:

@@ -5,7 +5,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 import simmodels as sm
 from tests import naive_machines
@@ -124,6 +124,13 @@ SPANS = st.lists(
         }
     ),
     checkpoints=st.sampled_from([(math.inf, 0.0, 0.0), (math.inf, 2.0, 1.0), (3.0, 0.0, 0.0), (4.0, 1.0, 2.0)]),
+)
+@example(  # a job on a machine that drains and one that goes: only the latter asks for its checkpoint
+    jobs=[(16, 1, 0, 3), (16, 12, 0, 2)],
+    given_spans=[(0, 27, 0, 1, "drain"), (1, 27, 0, 1, "checkpoint")],
+    sizes=[4, 1, 1],
+    rules={"backfilling": "none", "order": "FCFS", "backfill_order": None, "queue_depth": None, "warm_jobs": 0},
+    checkpoints=(math.inf, 0.0, 0.0),
 )
 def test_a_queue_on_machines_is_that_of_the_plain_simulator(
     jobs: list[tuple[int, ...]],
