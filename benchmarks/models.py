@@ -1,9 +1,12 @@
 """The cases of models of one's own: schedulers behind a router, and a policy in plain Python."""
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 import simmodels as sm
 import workloads as wl
@@ -25,8 +28,9 @@ class ShortestThatFits(sm.Scheduler):
                 yield sm.Placement(job)
 
 
-def _curie(jobs: int | None = None) -> sm.Workload:
+def _curie(jobs: int | None = None, *, widest: int = 93_312) -> sm.Workload:
     log = wl.read_swf(SHARED / "traces" / "CEA-Curie-2011-2.1-cln.swf.gz")
+    log = log.take(np.flatnonzero(log.cores <= widest))
     return log if jobs is None else log.head(jobs)
 
 
@@ -40,14 +44,20 @@ def _run(build: Callable[[sm.Environment], Any], log: sm.Workload) -> tuple[Any,
     return into, time.perf_counter() - start
 
 
-def routed(*, router: Callable[[sm.Environment, list[sm.QueueScheduler]], sm.Router]) -> Figures:
-    """Route Curie (312,826 jobs) to two clusters of its size, each with EASY; the attempts of a second."""
+def routed(*, router: Callable[[sm.Environment, list[sm.QueueScheduler]], sm.Router], at_once: int = 0) -> Figures:
+    """Route Curie (312,826 jobs) to two clusters of its size, each with EASY; the attempts of a second.
+
+    With `at_once`, this many jobs are submitted together, and as many after them, on clusters of half its size.
+    """
+    size = 46_656 if at_once else 93_312
 
     def build(env: sm.Environment) -> sm.Router:
-        clusters = [sm.Cluster(env, name, cores=93_312) for name in "ab"]
+        clusters = [sm.Cluster(env, name, cores=size) for name in "ab"]
         return router(env, [sm.QueueScheduler(env, cluster) for cluster in clusters])
 
-    log = _curie()
+    log = _curie(2 * at_once or None, widest=size)
+    if at_once:
+        log = dataclasses.replace(log, submit_s=np.maximum(log.submit_s, log.submit_s[at_once]))
     _run(build, log.head(1000))
     _, wall_s = _run(build, log)
     return {"jobs": len(log), "wall_s": wall_s, "jobs_per_s": len(log) / wall_s, "peak_mb": peak_mb()}
@@ -71,9 +81,20 @@ def own_policy() -> Figures:
 
 
 def model_cases() -> Cases:
-    """Return the cases: two routers, and a policy of one's own."""
+    """Return the cases: routers, and a policy of one's own."""
+    routers = {
+        "RoundRobin": sm.RoundRobin,
+        "LeastLoaded": sm.LeastLoaded,
+        "EarliestStart": sm.EarliestStart,
+        "forwarding auction": partial(sm.Auctioneer, bid="SRTF", forward=True),
+    }
+    behind = {f"Curie, two EASY queues, {name} simpy": partial(routed, router=each) for name, each in routers.items()}
+    backlog = {
+        f"10,000 jobs, half at once, {name} simpy": partial(routed, router=routers[name], at_once=5_000)
+        for name in ("EarliestStart", "forwarding auction")
+    }
     return {
-        "Curie, two EASY queues, RoundRobin simpy": partial(routed, router=sm.RoundRobin),
-        "Curie, two EASY queues, LeastLoaded simpy": partial(routed, router=sm.LeastLoaded),
+        **behind,
+        **backlog,
         "Curie, decide in Python simpy": own_policy,
     }
