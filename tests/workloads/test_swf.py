@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import simmodels as sm
@@ -174,6 +174,9 @@ def test_what_is_written_is_read_again(scratch: Path, jobs: Workload) -> None:
 
 
 @given(logs())
+@example(
+    b"0 0 0 0 0\n0 0 0 0 0 0 0 0 1 0 0 0 0 0 0\n0 0 0 0 0 0 0 0 2 0 0 0 0 0 0 0.0"
+)  # partitions that are no integers
 def test_a_log_read_written_and_read_is_the_same(scratch: Path, log: bytes) -> None:
     once = read_swf(written(scratch, log, "once.swf"))
     again = scratch / "again.swf"
