@@ -135,10 +135,10 @@ def _shadow(queue, now, classes, head, free, placed, n):
 
 
 @compiled
-def _is_behind(queue, slot, head):
-    """Return whether a slot is behind the head in the queue's order: those before it have started."""
+def is_behind(queue, slot, other):
+    """Return whether a slot is behind another in the queue's order, as last sorted."""
     key = queue.key
-    return key[slot] > key[head] or (key[slot] == key[head] and slot > head)
+    return key[slot] > key[other] or (key[slot] == key[other] and slot > other)
 
 
 @compiled
@@ -178,12 +178,11 @@ def start_backfilled(queue, now, classes, placed, most):
         if c < 0:
             return n
     c, i = next_fitting(backfill, c, i, free, extra, now, shadow)
-    if queue.most_backfills < MOST:
-        most = min(most, n + queue.most_backfills - queue.backfilled)
+    most = min(most, n + queue.most_backfills - queue.backfilled)
     while c >= 0 and n < most:
         b = backfill.chain[c]
         slot, cores, estimate = backfill.slot[b, i], backfill.cores[b, i], backfill.estimate[b, i]
-        may = same_order or _is_behind(queue, slot, head)
+        may = same_order or is_behind(queue, slot, head)  # those before the head have started, and it is itself
         if may and (classes is None or takes_now(classes, slot, now, cores, estimate)):
             placed[n] = slot
             n += 1

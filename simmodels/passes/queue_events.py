@@ -11,7 +11,7 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.signals import heed_signals
-from simmodels.passes.backfilling import reservation, start_backfilled, start_heads
+from simmodels.passes.backfilling import is_behind, reservation, start_backfilled, start_heads
 from simmodels.passes.conservative import first_promise, start_reserved
 from simmodels.passes.keys import key_of, refuse
 from simmodels.structures.arrays import grown
@@ -80,8 +80,7 @@ def behind_first(queue, slots):
     if queue.waiting.size:
         first = queue.waiting.slot[queue.waiting.chain[0], 0]
         for k in range(slots.size):
-            key, ahead = queue.key[slots[k]], queue.key[first]
-            found[k] = key > ahead or (key == ahead and slots[k] > first)
+            found[k] = is_behind(queue, slots[k], first)
     return found
 
 
@@ -433,7 +432,6 @@ def decide_under_notice(queue, now, goes, free, running):
     classes = new_classes(goes, free, running)
     classes.free[-1] = queue.free  # by event, not all that is free is known to be
     known = len(classes.parts)
-    queue.needs_replan = True
     starts = decide(queue, now, classes)
     queue.needs_replan = True  # the profile of one kind of cores is not kept meanwhile
     return starts, places(classes, known, free)
