@@ -52,6 +52,6 @@ def _longest(found: Floats, limited: NDArray[np.bool_], partition: NDArray[Any] 
     number, names = pd.factorize(np.asarray(partition))
     longest_s = np.zeros(len(names) + 1)  # the last is that of jobs whose partition is missing: number -1
     np.maximum.at(longest_s, number[limited], found[limited])
-    longest_s[[*(str(name) in {"-1", "-1.0", ""} for name in names), True]] = 0.0
+    longest_s[[*(name in {-1, "-1", ""} for name in names), True]] = 0.0
     of_partition = longest_s[number]
     return np.where(of_partition > 0, of_partition, whole_s)
