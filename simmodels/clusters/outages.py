@@ -109,6 +109,11 @@ class MaintenanceWindow:
         numbers = sorted({as_integer("a machine of a maintenance", each, 0) for each in chosen})
         object.__setattr__(self, "machines", tuple(numbers))
 
+    @property
+    def end_s(self) -> float:
+        """Return when it is over, in seconds."""
+        return self.start_s + self.duration_s
+
     def of(self, count: int) -> list[int]:
         """Return the numbers of its machines on a cluster with `count` machines."""
         return list(range(count)) if self.machines is None else list(self.machines)

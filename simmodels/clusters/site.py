@@ -1,5 +1,6 @@
 """Site: a cluster to simulate on, and how its capacity varies, as a description that both engines read."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -194,6 +195,12 @@ class Site:
     def is_out(self) -> bool:
         """Return whether machines fail, or are maintained."""
         return self.failures is not None or bool(self.maintenance)
+
+    @property
+    def last_change_s(self) -> float:
+        """Return when the last change of its capacity is made, and its last maintenance has ended; -infinity: never."""
+        capacity = -math.inf if self.capacity is None else float(self.capacity.time_s[-1])
+        return max([capacity, *(each.end_s for each in self.maintenance)])
 
     def known_by(self, end_s: float) -> Self:
         """Return it with what is known of its capacity by an instant: what is announced later no engine knows."""

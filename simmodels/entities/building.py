@@ -39,15 +39,13 @@ def run_processes(model: Model) -> Schedule:
     into = Dependencies(env, decider, **model.travel) if model.travel and not model.work.is_rigid else decider
     source = Source(env, model.work, into=into, window_s=(begin_s, end_s) if rigid_on_machines else None)
     recorder = Recorder(env)
-    changes = [site.capacity for site in sites if site.capacity is not None]
     auction = next((each for each in (model.options, model.router) if isinstance(each, AuctionOptions)), None)
     if auction is not None and auction.end == "submit" and len(model.work):
         env.run(until=decider.process)  # what comes after the last submission is left undone
     elif not model.on_machines:
         env.run()
     elif end_s == math.inf:
-        ends = [each.start_s + each.duration_s for site in sites for each in site.maintenance]
-        _run_out(env, source, last_s=max((*(float(each.time_s[-1]) for each in changes), *ends), default=begin_s))
+        _run_out(env, source, last_s=max(site.last_change_s for site in sites))
     else:
         env.run(until=env.end_of(end_s))
     return recorder.schedule()

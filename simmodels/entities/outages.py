@@ -1,14 +1,14 @@
 """Outages: machines that fail, and machines that are maintained; each process holds them off under its own name."""
 
 from collections.abc import Iterable
-from typing import get_args
+from typing import Any
 
 from simmodels.clusters.capacity import Mode
-from simmodels.clusters.outages import FailureLaw
+from simmodels.clusters.outages import FailureLaw, MaintenanceWindow
 from simmodels.entities.cluster import Cluster, as_cluster
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.machine import Machine
-from simmodels.errors import RequestError, must_be, require_known
+from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer
 from simmodels.ground.streams import stream
@@ -148,14 +148,13 @@ class Maintenance:
         require_machines(env, cluster)
         self.env = env
         self.cluster = cluster
-        self.start_s = as_seconds("start_s", start_s, least=env.now)
-        self.duration_s = as_seconds("duration_s", duration_s, above=0)
-        self.notice_s = as_seconds("notice_s", notice_s, least=0)
+        asked: dict[str, Any] = {"start_s": start_s, "duration_s": duration_s, "notice_s": notice_s, "mode": mode}
+        once = MaintenanceWindow(**asked)
+        self.start_s = as_seconds("start_s", once.start_s, least=env.now)
+        self.duration_s, self.notice_s, self.mode = once.duration_s, once.notice_s, once.mode
         self.repeat_s = None if repeat_s is None else as_seconds("repeat_s", repeat_s, also="None")
         if self.repeat_s is not None and not self.duration_s < self.repeat_s:
             raise RequestError(must_be("repeat_s", f"longer than duration_s, {self.duration_s:g} s", self.repeat_s))
-        require_known("mode", mode, get_args(Mode))
-        self.mode = mode
         chosen = _listed(cluster, machines)
         last = len(cluster.machines) - 1
         chosen = [as_integer(f"a machine of cluster {cluster.name!r}", index, 0, last) for index in chosen]

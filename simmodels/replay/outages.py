@@ -19,7 +19,6 @@ from simmodels.structures.structure import Handle, Structure
 _AHEAD: Final = 0
 _NOTICED: Final = 1
 _BEGUN: Final = 2
-_OVER: Final = 3
 
 
 @structref.register

@@ -56,8 +56,7 @@ class SiteMachines:
             modes = [MODES[each] for each, kept in zip(capacity.mode, later, strict=True) if kept]
             self._mode = np.array(modes, np.int64)
         self.least = min(self.at_begin, int(self._wanted.min(initial=machines)))
-        ends = [each.start_s + each.duration_s for each in site.maintenance]
-        self.last_s = max(float(self._time_s.max(initial=begin_s)), *ends, begin_s)
+        self.last_s = max(site.last_change_s, begin_s)
         self.free = int(self.size[: self.at_begin].sum())
         self.states: Ints = np.where(np.arange(machines) < self.at_begin, OPEN, OFF).astype(np.int64)
 
@@ -92,10 +91,9 @@ class SiteMachines:
         of = np.zeros((len(windows), machines), np.bool_)
         for row, each in zip(of, windows, strict=True):
             row[each.of(machines)] = True
-        start_s = np.array([each.start_s for each in windows], np.float64)
         planned = Planned(
-            start_s,
-            start_s + np.array([each.duration_s for each in windows], np.float64),
+            np.array([each.start_s for each in windows], np.float64),
+            np.array([each.end_s for each in windows], np.float64),
             np.array([each.notice_s for each in windows], np.float64),
             np.array([MODES[each.mode] for each in windows], np.int64),
             of,
