@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from simmodels.ground.numbers import Floats
-from simmodels.passes.queue_prediction import predicted_in_queue
+from simmodels.passes.queue_prediction import Asked, Coming, predicted_in_queue
 from simmodels.structures.line_plan import new_line_plan
 from simmodels.structures.structure import address_of
 from simmodels.work.workload import Job
@@ -78,8 +78,9 @@ class QueuePlan:
         """
         gone = np.array(ended, np.int64) if ended else _NO_SLOTS
         seen = now, len(ended)
-        here = self._address, seen == self._seen, now, free, gone, self._lengths_s, self._cores, self._count
-        asked = slot, job.estimate_s, job.runtime_s, job.cores, self._expected_s(job)
-        start_s = float(predicted_in_queue(queue, *here, *asked, row))
+        coming = Coming(self._lengths_s, self._cores, self._count)
+        asked = Asked(slot, job.estimate_s, job.runtime_s, job.cores, self._expected_s(job))
+        settled = seen == self._seen
+        start_s = float(predicted_in_queue(queue, self._address, settled, now, free, gone, coming, asked, row))
         self._seen = None if math.isnan(start_s) else seen
         return start_s

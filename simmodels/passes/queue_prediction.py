@@ -14,9 +14,12 @@ that is there still says what a new one would say:
 Complexity: to ask is a comparison for each job that waits or runs; to plan is a search for each run of equal jobs.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from simmodels.ground.compiled import compiled, inlined
+from simmodels.ground.numbers import Floats, Ints
 from simmodels.passes.queue_events import place_of
 from simmodels.structures.arrays import grown
 from simmodels.structures.line_plan import line_plan_at, make_room, shape_of
@@ -34,24 +37,44 @@ from simmodels.structures.profile import (
 from simmodels.structures.queue_state import RUNNING, WAITING, queue_at
 
 
+class Coming(NamedTuple):
+    """What was submitted to a queue since its last decision; these get the next slots.
+
+    Parameters
+    ----------
+    lengths, cores
+        float64[>= jobs], int64[>= jobs], how long they are expected to run, and their cores.
+    jobs
+        How many they are.
+    """
+
+    lengths: Floats
+    cores: Ints
+    jobs: int
+
+
+class Asked(NamedTuple):
+    """A job of which the start is asked for.
+
+    Parameters
+    ----------
+    slot
+        Its slot at the queue, also if it is among those that are coming; else -1: it is taken to be submitted now.
+    estimate, runtime, cores
+        What the order asks.
+    length
+        How long it is expected to run.
+    """
+
+    slot: int
+    estimate: float
+    runtime: float
+    cores: int
+    length: float
+
+
 @compiled
-def predicted_in_queue(
-    queue_address,
-    plan_address,
-    settled,
-    now,
-    free,
-    ended,
-    lengths,
-    needed,
-    new,
-    slot,
-    estimate,
-    runtime,
-    cores,
-    length,
-    row,
-):
+def predicted_in_queue(queue_address, plan_address, settled, now, free, ended, coming, job, row):
     """Return what `predicted_start` says of a job at an EASY queue on a pool. Only EASY keeps what runs by its end.
 
     NaN if something runs there that is not of the queue.
@@ -70,17 +93,13 @@ def predicted_in_queue(
         How many cores are free.
     ended
         int64[k], the slots that have ended since the last decision.
-    lengths, needed, new
-        float64[>= new], int64[>= new], how long those that were submitted since are expected to run, and their cores;
-        how many they are. They get the next slots.
-    slot
-        Of the job, if it is one of those that were submitted; else -1: it is taken to be submitted now.
-    estimate, runtime, cores, length
-        Of the job; the latter is how long it is expected to run.
+    coming, job
+        What was submitted since the last decision (`Coming`), and the job (`Asked`).
     row
-        float64[...], what the order asks beyond these.
+        float64[...], what the order asks of the job beyond its numbers.
     """
     queue, plan = queue_at(queue_address), line_plan_at(plan_address)
+    new = coming.jobs
     make_room(plan, queue.arrived + new, queue.waiting.size + queue.arrived - queue.visible_below + new, 0)
     gone = 0
     for each in ended:
@@ -88,8 +107,8 @@ def predicted_in_queue(
             gone += queue.cores[each]
             plan.ended[each] = True
     if queue.free + gone == free:
-        _bring_up_to_date(queue, plan, settled, now, free, lengths, needed, new)
-        start = _start_in_line(queue, plan, now, free, slot, estimate, runtime, cores, length, row)
+        _bring_up_to_date(queue, plan, settled, now, free, coming)
+        start = _start_in_line(queue, plan, now, free, job, row)
     else:
         start = np.nan
     for each in ended:
@@ -98,34 +117,34 @@ def predicted_in_queue(
 
 
 @compiled
-def _bring_up_to_date(queue, plan, settled, now, free, lengths, needed, new):
+def _bring_up_to_date(queue, plan, settled, now, free, coming):
     """Let the plan hold, and have all that is in line."""
     if settled:
         known = plan.entries
-        jobs = known + new - plan.new
+        jobs = known + coming.jobs - plan.new
         for k in range(known, jobs):
             plan.line[k] = queue.arrived + plan.new + k - known
     else:
-        jobs = _line_up(queue, plan, new)
-        known = _known(queue, plan, now, free, lengths, needed, jobs)
+        jobs = _line_up(queue, plan, coming.jobs)
+        known = _known(queue, plan, now, free, coming, jobs)
         if known < 0:
             _begin(queue, plan, now, free)
             known = 0
-    _extend(queue, plan, now, lengths, needed, known, jobs)
-    plan.new = new
+    _extend(queue, plan, now, coming, known, jobs)
+    plan.new = coming.jobs
 
 
 @compiled
-def _start_in_line(queue, plan, now, free, slot, estimate, runtime, cores, length, row):
+def _start_in_line(queue, plan, now, free, job, row):
     """Return when a job would start by a plan that is up to date."""
-    if slot >= queue.arrived or (slot >= 0 and queue.phase[slot] == WAITING):
-        return plan.since[slot]
-    place = place_of(queue, estimate, runtime, cores, row, now)
+    if job.slot >= queue.arrived or (job.slot >= 0 and queue.phase[job.slot] == WAITING):
+        return plan.since[job.slot]
+    place = place_of(queue, job.estimate, job.runtime, job.cores, row, now)
     if place < plan.queued:
-        return _start_between(queue, plan, now, free, place, cores, length)
+        return _start_between(queue, plan, now, free, place, job.cores, job.length)
     if plan.entries and plan.start[plan.entries - 1] == np.inf:
         return np.inf
-    return _search(plan, now, cores, length)[0]
+    return _search(plan, now, job.cores, job.length)[0]
 
 
 @compiled
@@ -149,11 +168,11 @@ def _line_up(queue, plan, new):
 
 
 @inlined
-def _shape(slot, arrived, cores, estimate, needed, lengths):
+def _shape(slot, arrived, cores, estimate, coming):
     """Return the cores of a job in line, and how long it is expected to run."""
     if slot < arrived:
         return cores[slot], estimate[slot]
-    return needed[slot - arrived], lengths[slot - arrived]
+    return coming.cores[slot - arrived], coming.lengths[slot - arrived]
 
 
 @inlined
@@ -166,7 +185,7 @@ def _expected(end, now):
 
 
 @compiled
-def _known(queue, plan, now, free, lengths, needed, jobs):
+def _known(queue, plan, now, free, coming, jobs):
     """Return how many of the first in line the plan has, forgetting what is past; -1 if it does not hold any more.
 
     It holds if all that it has beyond now is in line as planned, or runs, until when it was planned to; and if nothing
@@ -177,7 +196,7 @@ def _known(queue, plan, now, free, lengths, needed, jobs):
     for k in range(plan.entries):
         slot = plan.slot[k]
         if known < jobs and slot == line[known]:
-            cores, length = _shape(slot, queue.arrived, queue.cores, queue.estimate, needed, lengths)
+            cores, length = _shape(slot, queue.arrived, queue.cores, queue.estimate, coming)
             if plan.start[k] < now or plan.cores[k] != cores or plan.length[k] != length:
                 return -1
             known += 1
@@ -290,7 +309,7 @@ def _search(plan, now, cores, length):
 
 
 @compiled
-def _extend(queue, plan, now, lengths, needed, known, jobs):
+def _extend(queue, plan, now, coming, known, jobs):
     """Plan those in line from the place `known` on, behind those that are planned.
 
     Jobs of one shape that stand one behind the other begin together, as many as there are cores for.
@@ -300,9 +319,9 @@ def _extend(queue, plan, now, lengths, needed, known, jobs):
     blocked = known > 0 and plan.start[known - 1] == np.inf
     k = known
     while k < jobs:
-        cores, length = _shape(line[k], arrived, all_cores, estimate, needed, lengths)
+        cores, length = _shape(line[k], arrived, all_cores, estimate, coming)
         alike = k + 1
-        while alike < jobs and _shape(line[alike], arrived, all_cores, estimate, needed, lengths) == (cores, length):
+        while alike < jobs and _shape(line[alike], arrived, all_cores, estimate, coming) == (cores, length):
             alike += 1
         start, until, last = np.inf, np.inf, jobs
         if not blocked:
@@ -320,7 +339,7 @@ def _extend(queue, plan, now, lengths, needed, known, jobs):
             )
         for entry in range(k, last):
             slot = line[entry]
-            cores, length = _shape(slot, arrived, all_cores, estimate, needed, lengths)
+            cores, length = _shape(slot, arrived, all_cores, estimate, coming)
             plan.slot[entry], plan.cores[entry], plan.length[entry], plan.start[entry] = slot, cores, length, start
             plan.since[slot], plan.until[slot], plan.taken[slot] = start, until, cores
         k = last
