@@ -260,20 +260,23 @@ class Store:
     def _of_each(self, read: Callable[[Path], T | None]) -> dict[str, T]:
         """Return what is read of each file, by its name, unless that is None.
 
-        Another runner may put files together meanwhile, and the names in a folder are not read at one instant. But the
-        cells of a file that goes are in one that was there before: so new ones are looked for until there are none.
+        Another runner may put files together meanwhile, and the names in a folder are not read at one instant: a look
+        may miss a file that was made behind it, and those that went into it. But the cells of a file that goes are in
+        one that was there before: so it is looked until two looks are the same.
         """
         found: dict[str, T] = {}
         seen: set[Path] = set()
+        before: list[Path] | None = None
         for _ in range(_ATTEMPTS):  # others may go on adding cells forever
-            new = [path for path in self._files() if path not in seen]
-            if not new:
+            files = self._files()
+            if files == before:
                 break
-            seen.update(new)
-            for path in new:
-                content = self._unless_damaged(path, read)
+            for path in files:
+                content = None if path in seen else self._unless_damaged(path, read)
                 if content is not None:
                     found[path.name] = content
+            seen.update(files)
+            before = files
         return found
 
     def _unless_damaged(self, path: Path, read: Callable[[Path], T | None]) -> T | None:

@@ -127,6 +127,16 @@ def test_several_that_put_files_together_while_one_adds_and_one_reads_lose_nothi
     assert table(Store(store.folder))["x"].tolist() == list(range(len(CELLS)))
 
 
+def test_a_look_that_misses_a_file_and_what_went_into_it_is_not_the_last(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two others put files together: the first look sees one that is gone when it is read, the second sees nothing."""
+    add(store, {0: {"x": 0}})
+    looks = [[store.cells / "gone.parquet"], [], *[store._files()] * 2]
+    monkeypatch.setattr(store, "_files", lambda: looks.pop(0))
+    assert store.done() == {KEYS[0]}
+
+
 def test_threads_of_one_program_may_each_have_a_store_of_the_same_folder(store: Store) -> None:
     errors: list[BaseException] = []
 
