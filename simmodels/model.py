@@ -129,8 +129,6 @@ class Model:
         if self.router is not None:
             name = self.router if isinstance(self.router, str) else "an auction that forwards"
             return f"{name} before {len(self.sites)} schedulers"
-        if any(site.is_out for site in self.sites) and not isinstance(self.options, QueueOptions):
-            return f"failures or maintenance under {_KINDS[type(self.options)]}"
         if isinstance(self.options, AuctionOptions):
             if len({site.checkpoints for site in self.sites}) > 1:
                 return "clusters with different checkpoints"

@@ -1,9 +1,11 @@
-"""what tests of variable capacity share: jobs, what ran where, and whether two schedules are the same."""
+"""what tests of variable capacity share: jobs, outages, what ran where, and whether two schedules are the same."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.results.schedule import Schedule
@@ -42,6 +44,27 @@ ORDERS = ("FCFS", "LPF", "SAF", impatient)
 def workload(rows: list[tuple[float, float, int]]) -> sm.Workload:
     release, length, cores = np.array(rows, np.float64).reshape(-1, 3).T
     return sm.Workload(np.arange(1, len(rows) + 1), release, length, length, cores.astype(np.int64))
+
+
+@st.composite
+def outages(draw: st.DrawFn, machines: int, begin: float, unit: float, times: Sequence[float]) -> dict[str, Any]:
+    """Draw failures and maintenance of a site, often at the instants at which its capacity changes."""
+    seconds = st.integers(0, 90).map(lambda number: number * unit)
+    windows = st.builds(
+        sm.MaintenanceWindow,
+        start_s=seconds.map(lambda at: begin + at) | st.sampled_from([begin, *(at for at in times if at >= begin)]),
+        duration_s=st.integers(1, 40).map(lambda number: number * unit),
+        machines=st.none() | st.lists(st.integers(0, machines - 1), min_size=1, max_size=3),
+        notice_s=st.sampled_from([0.0, 5 * unit, 20 * unit, 200 * unit]),
+        mode=st.sampled_from(["kill", "drain", "checkpoint"]),
+    )
+    law = st.builds(
+        sm.FailureLaw,
+        mtbf_s=st.sampled_from([30 * unit, 100 * unit]),
+        repair_s=st.sampled_from([5 * unit, 30 * unit]),
+        shape=st.sampled_from([1.0, 0.7]),
+    )
+    return {"failures": draw(st.none() | law), "maintenance": draw(st.lists(windows, max_size=3))}
 
 
 def runs(schedule: Schedule) -> list[tuple[int, int, float, float | None, int]]:

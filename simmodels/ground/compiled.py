@@ -38,7 +38,7 @@ _PARTS: Final = {
     "bidding": "auctions",
     "matching": "auctions",
     "plac": "placement on machines",
-    "on_machines": "queues on machines",
+    "replay/loop": "machines",
     "queue": "queues",
     "backfilling": "queues",
 }

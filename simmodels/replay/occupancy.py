@@ -291,12 +291,22 @@ def offer(occupancy, cluster):
 
 @compiled
 def parts_of(occupancy):
-    """Return int64[k, 4]: attempt, first machine, how many, and cores of each, of each run, in order of start."""
-    out = np.empty((occupancy.runs, 4), np.int64)
+    """Return what is in parts: of each attempt that has several machines, its runs of machines, in order of start.
+
+    Returns
+    -------
+    int64[k] each
+        Attempt, first machine, how many, and cores of each.
+    """
+    number = np.empty(occupancy.runs, np.int64)
+    machine, machines, cores = np.empty_like(number), np.empty_like(number), np.empty_like(number)
+    parts = 0
     for attempt in range(occupancy.attempts):
-        for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
-            out[run, 0] = attempt
-            out[run, 1] = occupancy.machine[run]
-            out[run, 2] = occupancy.machines[run]
-            out[run, 3] = occupancy.cores[run]
-    return out
+        first, end = occupancy.first[attempt], occupancy.first[attempt + 1]
+        if end - first == 1 and occupancy.machines[first] == 1:
+            continue
+        for run in range(first, end):
+            number[parts], machine[parts] = attempt, occupancy.machine[run]
+            machines[parts], cores[parts] = occupancy.machines[run], occupancy.cores[run]
+            parts += 1
+    return number[:parts], machine[:parts], machines[:parts], cores[:parts]

@@ -1,229 +1,306 @@
-"""A workload on machines that are switched on and off, on the compiled engine."""
+"""A model on machines, and an auction on pools of cores, on the compiled engine."""
 
 import math
-from typing import NamedTuple
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from simmodels.clusters.checkpoints import checkpoint_numbers
 from simmodels.clusters.cluster_spec import Terms
+from simmodels.ground.numbers import Floats, Ints
 from simmodels.ground.streams import stream
 from simmodels.model import Model
+from simmodels.passes.auction_events import add_free, export_results, refused_task
 from simmodels.passes.switching import OPEN
+from simmodels.policies.auction_options import AuctionOptions, Kinds, WorkflowColumns, open_auction, raise_refused_bid
 from simmodels.policies.placement_options import PLACED, PlacementOptions
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
-from simmodels.replay.occupancy import new_occupancy, parts_of
-from simmodels.replay.placer_on_machines import replay_powered
-from simmodels.replay.power import failed_too_often
-from simmodels.replay.queue_on_machines import replay_queue
-from simmodels.replay.runs import Runs, fill_lengths, new_runs, record
-from simmodels.replay.site_machines import SiteMachines
+from simmodels.replay.auction_loop import run_auction
+from simmodels.replay.platform import Platform, Recorded
+from simmodels.replay.runs import Runs, fill_lengths
 from simmodels.results.attempts import numbered, unexpected
+from simmodels.results.auction_results import workflow_outcomes
 from simmodels.results.schedule import UNFINISHED, Schedule
 from simmodels.structures.placement_state import job_columns, refused, usage_summary
 from simmodels.structures.queue_state import refused as refused_by_queue
 from simmodels.work.window import Windowed, run_on, windowed
 
+_FAILURES: Final = 16
+"""Of how many failures of a machine the times are drawn at first."""
 
-class Window:
-    """What a window on machines needs on the compiled engine, whoever decides.
+
+class _Replay(Protocol):
+    """A model that is run once."""
+
+    def run(self) -> tuple[bool, float]:
+        """Return whether each job had a number, and the last instant."""
+
+    def refuse(self) -> None:
+        """Raise the error of the job that had none."""
+
+    def schedule(self, last_s: float) -> Schedule:
+        """Return the schedule of what ran up to the last instant."""
+
+
+class _Rigid:
+    """The rigid jobs of a model on one cluster, by slot: first those that run when its window begins.
 
     Parameters
     ----------
-    model
-        A model of rigid jobs on one site; each that is known must be able to run.
+    model, platform
+        The model, and its machines.
+    jobs
+        Their rows.
     """
 
-    def __init__(self, model: Model) -> None:
-        self.workload, self.seed = model.work, model.seed
-        self.begin_s, self.end_s = model.begin_s, model.end_s
-        self.site = model.site.known_by(self.end_s)
-        self.jobs = windowed(self.workload, (self.begin_s, self.end_s))
-        self.machines = SiteMachines(self.site, self.begin_s, seed=model.seed)
-
-    def runs(self, jobs: Windowed) -> Runs:
-        """Return an empty record of these jobs."""
-        rows, warm = np.concatenate(jobs), len(jobs.warm)
+    def __init__(self, model: Model, platform: Platform, jobs: Windowed) -> None:
+        self.model, self.platform = model, platform
+        self.warm, self.arriving = len(jobs.warm), jobs.arriving
+        self.rows = rows = np.concatenate(jobs)
+        self.submit_s = model.work.submit_s[rows]
         earlier_s = np.zeros(len(rows))
-        earlier_s[:warm] = self.begin_s - self.workload.submit_s[rows[:warm]]
-        made: Runs = new_runs(
-            self.workload.runtime_s[rows],
-            self.workload.estimate_s[rows],
-            earlier_s,
-            self.machines.machines,
-            checkpoint_numbers(self.site.checkpoints),
-        )
-        return made
+        earlier_s[: self.warm] = model.begin_s - self.submit_s[: self.warm]
+        self.runs: Runs = platform.runs(model.work.runtime_s[rows], model.work.estimate_s[rows], earlier_s)
+        self._earlier_s = earlier_s.copy()  # the record forgets what was lost
 
-    def drawn(self, slots: int, *, asked: bool) -> NDArray[np.float64]:
+    def drawn(self, *, asked: bool) -> Floats:
         """Return a uniform number for each slot, if an order asks for it."""
-        return stream(self.seed, "order", "draw").random(slots) if asked else np.empty(0)
+        return stream(self.model.seed, "order", "draw").random(len(self.rows)) if asked else np.empty(0)
 
-    def columns(self, jobs: Windowed, runs: Runs, stopped_s: float | None = None) -> "_RunColumns":
-        """Return what was recorded, in order of start; `stopped_s` is when what waits was known never to start."""
-        rows = np.concatenate(jobs)
-        (slot, machine, start_s, end_s, work_s, warned_s, outcome), off = record(runs)
-        order = np.lexsort((slot, start_s))  # as a recorder has them
-        slot, outcome, end_s = slot[order], outcome[order], end_s[order]
-        last_s = self.end_s
-        if last_s == math.inf:
-            last_s = max(float(np.nanmax(end_s, initial=self.begin_s)), self.begin_s)
-            came = np.arange(len(rows)) >= len(jobs.warm)
-            came[slot] = True
-            if (outcome != UNFINISHED).sum() < came.sum():  # some wait while machines are off
-                submit_s = self.workload.submit_s[rows]
-                last_s = max(last_s, float(submit_s.max()), self.machines.last_s if stopped_s is None else stopped_s)
-        counted = np.zeros(len(self.workload), np.bool_)
-        counted[jobs.arriving] = True
-        counted[rows[slot]] = True
-        attempts = {"start_s": start_s[order], "end_s": end_s, "outcome": outcome, "machine": machine[order]}
-        left_out = len(self.workload) - int(counted.sum())
-        ran_before = (slot < len(jobs.warm)) & (numbered(slot) == 1)
-        earlier_s = np.where(ran_before, self.begin_s - self.workload.submit_s[rows[slot]], 0.0)
-        attempts |= {"work_s": work_s[order], **unexpected(warned_s=warned_s[order], earlier_s=earlier_s)}
-        return _RunColumns(rows[slot], order, attempts, off, last_s, counted, left_out)
+    def end_s(self, found: Recorded, last_s: float) -> float:
+        """Return when the window ends, in seconds; `last_s` is the last instant that happened."""
+        model, platform = self.model, self.platform
+        if model.end_s < math.inf:
+            return model.end_s
+        done_s = max(float(np.nanmax(found.attempts["end_s"], initial=model.begin_s)), model.begin_s)
+        came = np.arange(len(self.rows)) >= self.warm
+        came[found.slot] = True
+        if (found.attempts["outcome"] != UNFINISHED).sum() == came.sum():
+            return done_s
+        # Some wait while machines are off.
+        return max(done_s, float(self.submit_s.max()), last_s if platform.is_out else platform.last_s)
 
-    def schedule(
-        self, found: "_RunColumns", terms: Terms, about: dict[str, object], parts: pd.DataFrame | None = None
+    def made(
+        self, found: Recorded, end_s: float, terms: Terms, about: dict[str, object], parts: pd.DataFrame | None = None
     ) -> Schedule:
-        """Return the schedule of what was found; `parts` are those of attempts on several machines."""
-        machine, from_s, to_s = found.off
+        """Return the schedule of what was recorded; `parts` are those of attempts on several machines."""
+        work, slot = self.model.work, found.slot
+        counted = np.zeros(len(work), np.bool_)
+        counted[self.arriving] = True
+        counted[self.rows[slot]] = True
+        left_out = len(work) - int(counted.sum())
+        if isinstance(self.model.options, QueueOptions):
+            first = self.rows[: self.model.options.warm_jobs]
+            counted[first[np.isin(first, self.rows[slot])]] = False
+        ran_before = (slot < self.warm) & (numbered(slot) == 1)
+        earlier_s = np.where(ran_before, self._earlier_s[slot], 0.0)
         return Schedule.from_attempts(
-            self.workload,
-            [self.site.spec],
-            found.rows,
-            found.attempts,
-            off=(np.zeros_like(machine), machine, from_s, to_s),
-            window=(self.begin_s, found.last_s),
-            counted=found.counted,
+            work,
+            [self.platform.sites[0].spec],
+            self.rows[slot],
+            found.attempts | unexpected(earlier_s=earlier_s),
+            off=found.off,
+            window=(self.model.begin_s, end_s),
+            counted=counted,
             terms=terms,
-            about={**about, "engine": "compiled", "seed": self.seed, "left_out": found.left_out},
+            about={**about, "engine": "compiled", "seed": self.model.seed, "left_out": left_out},
             parts=parts,
         )
 
 
-class _RunColumns(NamedTuple):
-    """What a replay recorded: of each attempt, in order of start, its row, its number, and what else is known of it."""
+class _Queue(_Rigid):
+    """A queue."""
 
-    rows: NDArray[np.int64]
-    number: NDArray[np.int64]
-    attempts: dict[str, NDArray[np.generic]]
-    off: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
-    last_s: float
-    counted: NDArray[np.bool_]
-    left_out: int
+    def __init__(self, model: Model, options: QueueOptions, platform: Platform) -> None:
+        jobs = windowed(model.work, (model.begin_s, model.end_s))
+        self.options, self.kill = options, options.overrun == "kill"
+        free = int(platform.free[0])
+        ran = [model.work.job(row) for row in jobs.warm.tolist()]
+        runs = np.array(run_on(ran, model.begin_s, free=free, kill=self.kill), np.bool_)
+        super().__init__(model, platform, jobs._replace(warm=jobs.warm[runs]))
+        submit_s, lengths = self.submit_s.copy(), np.empty((2, len(self.rows)))
+        submit_s[: self.warm] = model.begin_s
+        fill_lengths(self.runs, *lengths, platform.speed.min())
+        of_orders = options.rows(len(self.rows))
+        of_orders.fill_all(model.work, self.rows)
+        columns = (submit_s, *lengths, model.work.cores[self.rows].copy())
+        self.state = options.open(columns, free=free, draw=self.drawn(asked=options.draws), rows=of_orders)
+        self._submit_s = submit_s
+
+    def run(self) -> tuple[bool, float]:
+        """Run it."""
+        return self.platform.run(
+            self.runs,
+            queue=self.state,
+            submit_s=self._submit_s,
+            warm=self.warm,
+            kill=self.kill,
+            until_s=self.model.end_s,
+        )
+
+    def refuse(self) -> None:
+        """Raise the error of the job for which an order gave no number."""
+        slot, now = refused_by_queue(self.state)
+        job = self.model.work.job(int(self.rows[slot]))
+        raise_refused(job, now, self.options.order, self.options.backfill_order)
+
+    def schedule(self, last_s: float) -> Schedule:
+        """Return the schedule."""
+        found = self.platform.recorded(self.runs)
+        terms = Terms(overrun=self.options.overrun, modelled=True)
+        parts = _spread(self.rows[found.slot], found)
+        return self.made(found, self.end_s(found, last_s), terms, self.options.about(), parts)
 
 
-def replay_placer(model: Model, options: PlacementOptions) -> Schedule:
-    """Return the schedule of jobs inside one machine each.
+class _Placer(_Rigid):
+    """Jobs inside one machine each."""
+
+    def __init__(self, model: Model, options: PlacementOptions, platform: Platform) -> None:
+        super().__init__(model, platform, windowed(model.work, (model.begin_s, model.end_s)))
+        self.options, work, rows = options, model.work, self.rows
+        of_order = Rows((options.order_of_queue.columns, ()), len(rows))
+        of_order.fill_all(work, rows)
+        self.state = options.open(
+            (self.submit_s, work.runtime_s[rows], work.estimate_s[rows]),
+            work.cores[rows],
+            known=(self.drawn(asked=options.order_of_queue.draws), of_order.matrices[0]),
+            size=platform.sites[0].spec.cores_per_machine,
+            is_open=(platform.states == OPEN).tolist(),
+            least=platform.least,
+            now=model.begin_s,
+            seed=model.seed,
+        )
+        fill_lengths(self.runs, *job_columns(self.state)[2:4], platform.speed.min())
+
+    def run(self) -> tuple[bool, float]:
+        """Run it."""
+        return self.platform.run(
+            self.runs, placer=self.state, submit_s=self.submit_s, warm=self.warm, until_s=self.model.end_s
+        )
+
+    def refuse(self) -> None:
+        """Raise the error of the job for which the order gave no number."""
+        slot, now = refused(self.state)
+        raise_refused(self.model.work.job(int(self.rows[slot])), now, self.options.order_of_queue, None)
+
+    def schedule(self, last_s: float) -> Schedule:
+        """Return the schedule."""
+        found = self.platform.recorded(self.runs)
+        begin_s, end_s = self.model.begin_s, self.end_s(found, last_s)
+        about = self.options.about()
+        if self.options.heuristic != "FirstFit" and end_s > begin_s:
+            use, _, use_sum, since = usage_summary(self.state)
+            about["mean_machines_used"] = (use_sum + use * (end_s - since)) / (end_s - begin_s)
+        return self.made(found, end_s, PLACED, about)
+
+
+class _Auction:
+    """An auction that knows all workflows of a model."""
+
+    def __init__(self, model: Model, options: AuctionOptions, platform: Platform) -> None:
+        self.model, self.options, self.platform = model, options, platform
+        work = model.work
+        kinds = Kinds([(site.size, site.kind) for site in platform.sites])
+        self.state = open_auction(options, kinds, seed=model.seed)
+        self.known = WorkflowColumns(work.workflows, options, kinds)
+        self.known.into(self.state)
+        for cluster, site in enumerate(platform.sites):
+            add_free(self.state, cluster, int(platform.free[cluster]) - site.size)
+        self.runs: Runs | None = None
+
+    def run(self) -> tuple[bool, float]:
+        """Run it."""
+        submit_s = np.array([workflow.submit_s for workflow in self.model.work.workflows], np.float64)
+        order = np.argsort(submit_s, kind="stable")
+        until_s = float(submit_s.max(initial=-np.inf)) if self.options.end == "submit" else np.inf
+        if not self.model.on_machines:
+            return run_auction(self.state, order, submit_s[order], until_s), until_s
+        work = self.model.work
+        runs = self.runs = self.platform.runs(work.runtime_s, work.runtime_s, np.zeros(len(work)))
+        return self.platform.run(runs, auction=self.state, submit_s=submit_s[order], arrivals=order, until_s=until_s)
+
+    def refuse(self) -> None:
+        """Raise the error of the task for which the bid gave no number."""
+        task, now = refused_task(self.state)
+        job = int(np.searchsorted(self.known.first_task, task, side="right")) - 1
+        workflow = self.model.work.workflows[job]
+        label = workflow.label(int(task - self.known.first_task[job]))
+        raise_refused_bid(self.options.bid, workflow.job_id, label, now)
+
+    def schedule(self, last_s: float) -> Schedule:
+        """Return the schedule, which knows machines if a cluster of the model has some."""
+        model, work = self.model, self.model.work
+        start_s, end_s, cluster, price, _ = export_results(self.state)
+        specs = [site.spec for site in model.sites]
+        about = {**self.options.about(), "engine": "compiled", "seed": model.seed}
+        kept: dict[str, Any] = {
+            "workflow_outcome": workflow_outcomes(self.state),
+            "critical_path_s": self.known.critical_path_s,
+            "price": price if self.options.prices else None,
+        }
+        if self.runs is None:
+            return Schedule(
+                work,
+                sum(spec.cores for spec in specs),
+                start_s,
+                end_s,
+                executed_s=end_s - start_s,
+                clusters=specs,
+                cluster=cluster,
+                terms=self.options.terms(),
+                about=about,
+                **kept,
+            )
+        found = self.platform.recorded(self.runs, work.submit_s)
+        return Schedule.from_attempts(
+            work,
+            specs,
+            found.slot,
+            found.attempts,
+            off=found.off,
+            window=(model.begin_s, last_s),
+            terms=self.options.terms(modelled=True),
+            about={**about, "left_out": 0},
+            parts=_spread(found.slot, found),
+            **kept,
+        )
+
+
+def replay_on_machines(model: Model) -> Schedule:
+    """Return the schedule of a model that has machines, or of an auction.
 
     Raises
     ------
+    ImpossibleJobError
+        A task can never run on the platform.
     RequestError
-        An order gave no number for a job; what a Python order raised is raised again.
+        An order or a bid gave no number for a job or task; what a Python function raised is raised again.
     """
-    window = Window(model)
-    workload, jobs = window.workload, window.jobs
-    rows = np.concatenate(jobs)
-    submit_s, length_s, estimate_s = workload.submit_s[rows], workload.runtime_s[rows], workload.estimate_s[rows]
-    of_order = Rows((options.order_of_queue.columns, ()), len(rows))
-    of_order.fill_all(workload, rows)
-    state = options.open(
-        (submit_s, length_s, estimate_s.copy()),
-        workload.cores[rows].copy(),
-        known=(window.drawn(len(rows), asked=options.order_of_queue.draws), of_order.matrices[0]),
-        size=window.site.spec.cores_per_machine,
-        is_open=(window.machines.states == OPEN).tolist(),
-        least=window.machines.least,
-        now=window.begin_s,
-        seed=window.seed,
-    )
-    runs = window.runs(jobs)
-    fill_lengths(runs, *job_columns(state)[2:4], window.machines.speed.min())
-    power = window.machines.power(window.machines.states)
-    replay_powered(state, runs, power, window.machines.speed, len(jobs.warm), window.end_s)
-    if options.may_refuse:
-        slot, now = refused(state)
-        if slot >= 0:
-            raise_refused(workload.job(int(rows[slot])), now, options.order_of_queue, None)
-    found = window.columns(jobs, runs)
-    about = options.about()
-    if options.heuristic != "FirstFit" and found.last_s > window.begin_s:
-        use, _, use_sum, since = usage_summary(state)
-        about["mean_machines_used"] = (use_sum + use * (found.last_s - since)) / (found.last_s - window.begin_s)
-    return window.schedule(found, PLACED, about)
-
-
-def replay_queue_on_machines(model: Model, options: QueueOptions) -> Schedule:
-    """Return the schedule of a queue on machines that are switched on and off.
-
-    Raises
-    ------
-    RequestError
-        An order gave no number for a job; what a Python order raised is raised again.
-    """
-    failures = 16
-    while (schedule := _replay_queue(model, options, failures)) is None:
+    failures = _FAILURES
+    while True:
+        platform = Platform(model, failures)
+        replay = _replay(model, platform)
+        fine, last_s = replay.run()
+        if not platform.failed_too_often:
+            break
         failures *= 2
-    return schedule
-
-
-def _replay_queue(model: Model, options: QueueOptions, failures: int) -> Schedule | None:
-    """Return the schedule of a queue; None if a machine fails more often than this."""
-    window = Window(model)
-    workload = window.workload
-    kill, machines = options.overrun == "kill", window.machines
-    ran = [workload.job(row) for row in window.jobs.warm.tolist()]
-    jobs = window.jobs._replace(
-        warm=window.jobs.warm[np.array(run_on(ran, window.begin_s, free=machines.free, kill=kill), np.bool_)]
-    )
-    rows, warm = np.concatenate(jobs), len(jobs.warm)
-    submit_s = workload.submit_s[rows]
-    submit_s[:warm] = window.begin_s
-    lengths = np.empty((2, len(rows)))
-    runs = window.runs(jobs)
-    fill_lengths(runs, *lengths, machines.speed.min())
-    of_orders = options.rows(len(rows))
-    of_orders.fill_all(workload, rows)
-    queue = options.open(
-        (submit_s, *lengths, workload.cores[rows].copy()),
-        free=machines.free,
-        draw=window.drawn(len(rows), asked=options.draws),
-        rows=of_orders,
-    )
-    states = machines.states
-    occupancy = new_occupancy(states, machines.size, machines.speed, np.array([0, states.size]))
-    power = machines.power(states, failures)
-    fine, last_s = replay_queue(queue, occupancy, runs, power, warm, kill, machines.last_s, window.end_s)
-    if failed_too_often(power):
-        return None
     if not fine:
-        slot, now = refused_by_queue(queue)
-        raise_refused(workload.job(int(rows[slot])), now, options.order, options.backfill_order)
-    found = window.columns(jobs, runs, last_s if window.site.is_out else None)
-    first = rows[: options.warm_jobs]
-    found.counted[first[np.isin(first, found.rows)]] = False
-    terms = Terms(overrun=options.overrun, modelled=True)
-    return window.schedule(found, terms, options.about(), spread(found.rows, found.number, parts_of(occupancy)))
+        replay.refuse()
+    return replay.schedule(last_s)
 
 
-def spread(rows: NDArray[np.int64], at: NDArray[np.int64], parts: NDArray[np.int64]) -> pd.DataFrame:
-    """Return the parts of the attempts that have several machines.
+def _replay(model: Model, platform: Platform) -> _Replay:
+    """Return what runs a model."""
+    if isinstance(model.options, AuctionOptions):
+        return _Auction(model, model.options, platform)
+    if isinstance(model.options, PlacementOptions):
+        return _Placer(model, model.options, platform)
+    return _Queue(model, model.options, platform)
 
-    Parameters
-    ----------
-    rows, at
-        int64[k], the row of each attempt, and its number, in the order of a schedule.
-    parts
-        int64[m, 4]: number of the attempt; first machine, how many, and cores of each.
-    """
-    number, machine, machines, cores = parts.T
-    several = (np.bincount(number, minlength=len(at))[number] > 1) | (machines > 1)
-    place = np.empty(len(at), np.int64)
-    place[at] = np.arange(len(at))
-    kept = place[number[several]]
-    columns = {"row": rows[kept], "attempt": numbered(rows)[kept], "machine": machine[several]}
-    return pd.DataFrame({**columns, "machines": machines[several], "cores": cores[several]}).astype(np.int64)
+
+def _spread(rows: Ints, found: Recorded) -> pd.DataFrame:
+    """Return the parts of the attempts that have several machines; `rows` are int64[k], those of the attempts."""
+    place, machine, machines, cores = found.parts
+    columns = {"row": rows[place], "attempt": numbered(rows)[place], "machine": machine}
+    return pd.DataFrame({**columns, "machines": machines, "cores": cores}, copy=False)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import simmodels as sm
 from simmodels.ground.instants import rounding_s
 from tests.naive_capacity import Naive
-from tests.on_machines import CHOICES, HEURISTICS, ORDERS, assert_same, for_the_slow, runs, workload
+from tests.on_machines import CHOICES, HEURISTICS, ORDERS, assert_same, for_the_slow, outages, runs, workload
 
 MORE: dict[str, dict[str, list[Any]]] = {
     heuristic: choices | {"raise_above": [0.95, 0.85], "lower_below": [0.8, 0.5, 0.0], "length_cap_s": [604_800.0, 9.0]}
@@ -190,6 +190,36 @@ def test_both_engines_agree_on_first_fit_at_unequal_speeds(drawn: Any, speeds: l
         sm.simulate(workload(case["rows"]), engine=engine, **how).validate() for engine in ("compiled", "simpy")
     )
     assert_same(compiled, simpy)
+
+
+@pytest.mark.full
+@given(announced(), st.data())
+@settings(max_examples=5_000)
+def test_both_engines_agree_where_machines_fail_and_are_maintained_five_thousand_times(drawn: Any, data: Any) -> None:
+    assert_both_agree_on_outages(*drawn, data)
+
+
+@given(announced(), st.data())
+@settings(max_examples=60)
+def test_both_engines_agree_where_machines_fail_and_are_maintained(drawn: Any, data: Any) -> None:
+    assert_both_agree_on_outages(*drawn, data)
+
+
+def assert_both_agree_on_outages(
+    case: dict[str, Any], changes: list[sm.CapacityChange], saved: sm.Checkpoints | None, data: st.DataObject
+) -> None:
+    window = data.draw(st.sampled_from([None, case["window"]]))
+    begin = window[0] if window else case["rows"][0][0]
+    found = data.draw(outages(5, begin, case["unit"], [each.time_s for each in changes]))
+    capacity = data.draw(st.sampled_from([None, changes]))
+    site = sm.Site(machines=5, cores_per_machine=4, capacity=capacity, checkpoints=saved, **found)
+    how: dict[str, Any] = {"on": site, "heuristic": case["heuristic"], "window_s": window, **case["options"]}
+    if case["heuristic"] != "FirstFit":
+        how["reference"] = workload([(0.0, float(w), c) for w, c in case["reference"]])
+    compiled, simpy = (sm.simulate(workload(case["rows"]), engine=each, **how) for each in ("compiled", "simpy"))
+    assert_same(compiled, simpy)
+    assert (compiled.window, {**compiled.about, "engine": ""}) == (simpy.window, {**simpy.about, "engine": ""})
+    compiled.validate()
 
 
 @given(announced())

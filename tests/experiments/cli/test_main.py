@@ -126,7 +126,7 @@ sys.exit(main())
             marks=pytest.mark.full,
         ),
         pytest.param(
-            "simmodels.replay.run_on_machines:replay_powered",
+            "simmodels.replay.platform:run",
             "compare --cores-per-machine 4 --walk 24:8:1s --until 3d --heuristics TargetStretch --reference log.swf",
             marks=pytest.mark.full,
         ),

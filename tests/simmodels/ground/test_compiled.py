@@ -92,8 +92,8 @@ once(1)
     [
         ("replay/queue_loop.py", "queues"),
         ("passes/backfilling.py", "queues"),
-        ("replay/queue_on_machines.py", "queues on machines"),
-        ("replay/placer_on_machines.py", "placement on machines"),
+        ("replay/loop.py", "machines"),
+        ("passes/placement_events.py", "placement on machines"),
         ("structures/auction_state.py", "auctions"),
         ("learning/kernel.py", "permutation trials"),
         ("work/graph.py", "simulations"),

@@ -16,7 +16,7 @@ from numba import njit, types
 
 import simmodels as sm
 from simmodels.ground.digests import UnknownValueError, _name, _reached, digest_of
-from simmodels.replay import queue_loop, queue_on_machines
+from simmodels.replay import loop, queue_loop
 from tests.model_scripts import rigid
 
 PACKAGE = Path(sm.__file__).parent
@@ -145,7 +145,7 @@ def _linked_into(entry: Any) -> set[str]:  # noqa: ANN401  numba's dispatcher is
 def test_all_that_numba_links_in_was_reached() -> None:
     sm.simulate(rigid((0.0, 2.0, 2.0, 1)), cores=2)
     sm.simulate(rigid((0.0, 2.0, 2.0, 1)), machines=2, cores_per_machine=1, capacity=[sm.CapacityChange(1.0, 1)])
-    for entry, least in ((queue_loop.replay, 50), (queue_on_machines.replay_queue, 80)):
+    for entry, least in ((queue_loop.replay, 50), (loop.run, 80)):
         linked = _linked_into(entry)
         assert len(linked) >= least
         assert linked <= {_name(each) for each in (entry.py_func, *_reached(entry.py_func))}

@@ -1,5 +1,6 @@
 """An auction on machines that are switched on and off: hand-drawn schedules, and both engines on any."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simmodels as sm
-from tests.on_machines import assert_same, runs
+from tests.on_machines import assert_same, outages, runs
 from tests.simmodels.passes.test_bidding import LONG, RULES, flows, job
 
 both_engines = pytest.mark.parametrize("engine", ["compiled", "simpy"])
@@ -88,7 +89,8 @@ def sites(draw: st.DrawFn) -> list[sm.Site]:
     ):
         kinds = draw(st.sampled_from([[(2, 2, 1.0)], [(4, 1, 1.0)], [(3, 2, 2.0)], [(1, 1, 0.5), (2, 3, 2.0)]]))
         machines = [sm.Machines(*each) for each in kinds]
-        table = draw(capacities(sum(each.count for each in machines)))
+        count = sum(each.count for each in machines)
+        table = draw(capacities(count))
         removes = "highest" if table is None else draw(st.sampled_from(["highest", "random"]))
         found.append(
             sm.Site(
@@ -98,14 +100,19 @@ def sites(draw: st.DrawFn) -> list[sm.Site]:
                 capacity=table,  # type: ignore[arg-type]  # made a Capacity
                 removes=removes,  # type: ignore[arg-type]  # one of two
                 checkpoints=saving,
+                **draw(outages(count, 0.0, 1.0, [each.time_s for each in table or ()])),
             )
         )
     return found
 
 
-def runnable(jobs: list, on: list[sm.Site]) -> list:
+def runnable(jobs: list, on: list[sm.Site]) -> tuple[list, list[sm.Site]]:
+    """Return the jobs that the sites can run, and the sites with what is maintained after the first is submitted."""
     kinds = {site.kind for site in on}
-    return [each for each in jobs if None in kinds or set(each.kind) <= kinds]
+    jobs = [each for each in jobs if None in kinds or set(each.kind) <= kinds]
+    begin_s = min((each.submit_s for each in jobs), default=0.0)
+    kept = [[each for each in site.maintenance if each.start_s >= begin_s] for site in on]
+    return jobs, [replace(site, maintenance=each) for site, each in zip(on, kept, strict=True)]
 
 
 @given(
@@ -117,7 +124,7 @@ def runnable(jobs: list, on: list[sm.Site]) -> list:
 )
 @settings(max_examples=200)
 def test_both_engines_give_the_same_schedule(jobs: list, bid: str, rules: dict, on: list, data: st.DataObject) -> None:
-    jobs = runnable(jobs, on)
+    jobs, on = runnable(jobs, on)
     more = {"prices": data.draw(st.booleans()), "admission": data.draw(st.sampled_from([None, 0.3]))}
     one, other = (
         sm.simulate(jobs, on=on, bid=bid, engine=engine, seed=3, **rules, **more).validate()
@@ -131,6 +138,6 @@ def test_both_engines_give_the_same_schedule(jobs: list, bid: str, rules: dict, 
 @given(st.lists(flows(), min_size=1, max_size=12), st.sampled_from(["SRTF", "PVR", "Random"]), RULES, sites())
 @settings(max_examples=3000)
 def test_both_engines_give_the_same_schedule_three_thousand_times(jobs: list, bid: str, rules: dict, on: list) -> None:
-    jobs = runnable(jobs, on)
+    jobs, on = runnable(jobs, on)
     one, other = (sm.simulate(jobs, on=on, bid=bid, engine=engine, **rules) for engine in ("compiled", "simpy"))
     assert_identical(one, other)

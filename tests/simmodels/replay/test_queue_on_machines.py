@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import simmodels as sm
 from tests import naive_machines
 from tests.model_scripts import rigid
-from tests.on_machines import assert_same, runs
+from tests.on_machines import assert_same, outages, runs
 
 Engine = Literal["compiled", "simpy"]
 both_engines = pytest.mark.parametrize("engine", ["compiled", "simpy"])
@@ -273,29 +273,12 @@ def assert_outages_agree(model: tuple[list[tuple[float, ...]], dict[str, Any]], 
     machines, capacity = given_["machines"], data.draw(st.sampled_from([None, given_["capacity"]]))
     begin = options["window_s"][0] if "window_s" in options else rows[0][0]
     unit, count = data.draw(st.sampled_from([1.0, 0.1])), sum(each.count for each in machines)
-    seconds = st.integers(0, 90).map(lambda number: number * unit)
-    windows = st.builds(
-        sm.MaintenanceWindow,
-        start_s=seconds.map(lambda at: begin + at)
-        | st.sampled_from([begin, *(each.time_s for each in given_["capacity"] if each.time_s >= begin)]),
-        duration_s=st.integers(1, 40).map(lambda number: number * unit),
-        machines=st.none() | st.lists(st.integers(0, count - 1), min_size=1, max_size=3),
-        notice_s=st.sampled_from([0.0, 5 * unit, 20 * unit, 200 * unit]),
-        mode=st.sampled_from(["kill", "drain", "checkpoint"]),
-    )
-    law = st.builds(
-        sm.FailureLaw,
-        mtbf_s=st.sampled_from([30 * unit, 100 * unit]),
-        repair_s=st.sampled_from([5 * unit, 30 * unit]),
-        shape=st.sampled_from([1.0, 0.7]),
-    )
     site = sm.Site(
         machines=machines,
         capacity=capacity,
         removes="highest" if capacity is None else given_["removes"],
         checkpoints=options.pop("checkpoints", None),
-        failures=data.draw(st.none() | law),
-        maintenance=data.draw(st.lists(windows, max_size=3)),
+        **data.draw(outages(count, begin, unit, [each.time_s for each in given_["capacity"]])),
     )
     assert_engines_agree(rows, {**options, "on": site})
 

@@ -1,0 +1,350 @@
+"""The loop of the compiled engine on machines: what happens to a queue, an auction or a placer, event by event.
+
+It keeps no rule of its own: what an event does, and what starts, is `queue_events`, `auction_events` or
+`placement_events` of `simmodels.passes`, which machines go is `switching` there, what is saved `checkpointing`; the
+same that the SimPy engine calls. One of the three decides, the other two are None, and the compiler leaves out what is
+for these: it looks for `is None` alone, so that each branch names its own. An event costs O(log running jobs) and what
+the decision costs; while machines drain or are about to go, O(machines + running jobs), too.
+"""
+
+import numpy as np
+
+from simmodels.ground.compiled import compiled
+from simmodels.ground.signals import heed_signals
+from simmodels.passes import auction_events, placement_events, queue_events, switching
+from simmodels.replay.occupancy import begin, lose_all, occupy, occupy_lowest, offer, switch_off, vacate
+from simmodels.replay.power import POWER, next_switch, switch, switch_off_drained, warned
+from simmodels.replay.runs import (
+    NOWHERE,
+    begin_run,
+    end_next,
+    lasts_by,
+    leave_running,
+    lose_run,
+    next_end,
+    record_power,
+)
+from simmodels.structures.arrays import grown
+from simmodels.structures.structure import found_at
+
+_power_at = found_at(POWER)
+
+
+@compiled
+def _running_on_machines(occupancy, runs):
+    """Return int64[k, 4]: slot, first machine, how many, and cores of each, of what runs."""
+    rows = 0
+    for k in range(runs.size):
+        attempt = runs.heap[k]
+        rows += occupancy.first[attempt + 1] - occupancy.first[attempt]
+    running = np.empty((rows, 4), np.int64)
+    rows = 0
+    for k in range(runs.size):
+        attempt = runs.heap[k]
+        for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
+            running[rows, 0] = runs.slot[attempt]
+            running[rows, 1] = occupancy.machine[run]
+            running[rows, 2] = occupancy.machines[run]
+            running[rows, 3] = occupancy.cores[run]
+            rows += 1
+    return running
+
+
+@compiled
+def _start(queue, occupancy, runs, now, kill):
+    """Decide what a queue starts, and let it, on the lowest machines."""
+    starts = queue_events.decide(queue, now, None)  # which may grow `placed`
+    for slot in queue.placed[:starts]:
+        occupy_lowest(occupancy, 0, queue.cores[slot])
+        begin(occupancy, runs, slot, now, kill)
+
+
+@compiled
+def _start_under_notice(queue, occupancy, runs, power, now, kill):
+    """Decide what a queue starts while machines are about to go, and let it, where the decision says."""
+    goes = power.goes.copy()  # infinity of those that stay
+    goes[(power.state != switching.OPEN) & (power.state != switching.NOTICED)] = np.nan
+    running = _running_on_machines(occupancy, runs)
+    starts, parts = queue_events.decide_under_notice(queue, now, goes, occupancy.free, running)
+    part = 0
+    for slot in queue.placed[:starts]:
+        while part < parts.shape[0] and parts[part, 0] == slot:
+            machine, cores = parts[part, 1], parts[part, 2]
+            occupy(occupancy, machine, cores)
+            if power.state[machine] != switching.OPEN:
+                occupancy.offered[machine] += cores  # the queue knows
+            part += 1
+        begin(occupancy, runs, slot, now, kill)
+
+
+@compiled
+def _start_placed(placer, runs, speed, now):
+    """Let the jobs start that a placer has placed, each on its machine."""
+    for k in range(placer.count):
+        slot = placer.placed[k]
+        machine = placer.machine[slot]
+        begin_run(runs, slot, machine, speed[machine], now, kill=False)
+
+
+@compiled
+def _lose_placed(placer, runs, power, now):
+    """End what a placer's machines ran that went, in the order in which they went; return its slots."""
+    lost = np.empty(runs.size, np.int64)
+    turn = np.empty(runs.size, np.int64)
+    losses = 0
+    for machine in np.flatnonzero(power.state == switching.OFF):
+        slot = placer.first[machine]
+        while slot != NOWHERE:
+            lost[losses], turn[losses] = slot, power.turn[machine]
+            losses += 1
+            lose_run(runs, slot, warned(power, machine), now)
+            slot = placer.after[slot]
+    return lost[:losses][np.argsort(turn[:losses], kind="mergesort")]
+
+
+@compiled
+def _switch_off_placed(placer, power):
+    """Switch a placer's machines off that drain and on which no job runs any more."""
+    power.draining = False
+    for machine in np.flatnonzero(power.state == switching.DRAINING):
+        if placer.first[machine] == NOWHERE:
+            switch_off_drained(power, machine)
+        else:
+            power.draining = True
+
+
+@compiled
+def _next_switch(powers):
+    """Return the next instant at which machines change, or notice of it is given; infinity if there is none."""
+    at = np.inf
+    for address in powers:
+        if address:
+            at = min(at, next_switch(_power_at(address)))
+    return at
+
+
+@compiled
+def _next_wake(queue, auction, placer, now):
+    """Return the next instant at which it is to be decided, though nothing else may happen; infinity without one."""
+    if queue is not None:
+        return queue_events.next_promise(queue, now)
+    if auction is not None:
+        return auction_events.next_wake(auction)
+    if placer is not None:
+        return placement_events.next_planned_start(placer)
+    return np.inf
+
+
+@compiled
+def _any_failed(powers):
+    """Return whether a machine is being repaired."""
+    found = False
+    for address in powers:
+        if address:
+            found = found or _power_at(address).outages.failed.any()
+    return found
+
+
+@compiled
+def _switch_all(placer, occupancy, runs, powers, touched, more, now):
+    """Switch the machines of all clusters.
+
+    Parameters
+    ----------
+    placer, occupancy, runs, powers, now
+        As for `run`.
+    touched
+        bool[clusters], where cores were freed on a machine that takes no jobs; cleared.
+    more
+        int64[clusters], written: how many more cores jobs have or may have.
+
+    Returns
+    -------
+    bool, bool, bool, int64[k]
+        Whether anything changed; whether a machine drains; whether one will go, if anything changed; the slots of
+        attempts that were lost.
+    """
+    changed = draining = leaving = False
+    lost = np.empty(0, np.int64)
+    for cluster in range(powers.size):
+        more[cluster] = 0
+        if powers[cluster] == 0:
+            continue
+        power = _power_at(powers[cluster])
+        switched, freed = switch(power, now), touched[cluster]
+        touched[cluster] = False
+        if placer is not None:
+            if switched or power.draining:
+                lost = _lose_placed(placer, runs, power, now)
+                _switch_off_placed(placer, power)
+                changed = True
+        elif occupancy is not None:
+            if switched or power.draining:
+                gone = lose_all(occupancy, runs, power, cluster, now)
+                if gone.size:
+                    lost = np.concatenate((lost, gone))
+                freed |= switch_off(occupancy, power, cluster)
+            if switched or freed:
+                changed = True
+                more[cluster], leaves = offer(occupancy, cluster)
+                leaving |= leaves
+        draining |= power.draining
+    return changed, draining, leaving, lost
+
+
+@compiled
+def _take_note(queue, auction, placer, runs, states, speed, more, lost, now):
+    """Let the one that decides take note of machines that were switched, and of attempts that were lost."""
+    if queue is not None:
+        if more[0] != 0:
+            queue_events.change_capacity(queue, more[0])
+        for slot in lost:
+            queue.runtime[slot], queue.estimate[slot] = lasts_by(runs, slot, speed.min())
+            queue_events.requeue(queue, slot, now)
+    elif auction is not None:
+        for cluster in range(more.size):
+            auction_events.add_free(auction, cluster, more[cluster])
+        for task in lost:
+            auction_events.lose(auction, task, now)
+    elif placer is not None:
+        is_open = switching.is_open(states)
+        if lost.size or placement_events.differs(placer, is_open):
+            for slot in lost:
+                placer.left[slot], placer.estimate[slot] = lasts_by(runs, slot, speed.min())
+            placement_events.change(placer, is_open, lost, lost.size, lost.size, now)
+            _start_placed(placer, runs, speed, now)
+
+
+@compiled
+def run(
+    queue, auction, placer, occupancy, runs, states, speed, powers, submit, arrivals, warm, kill, begins, last, until
+):
+    """Run all that happens up to an instant, that included, or until nothing is left to do.
+
+    Parameters
+    ----------
+    queue, auction, placer
+        The state of the one that decides, all jobs known (see `simmodels.structures`); None twice.
+    occupancy
+        The cores of the machines of all clusters, of which a queue has one; None for a placer, which keeps them itself.
+    runs
+        The record, empty; a slot of it is one of the state, or a task of an auction.
+    states, speed
+        int64[machines], what each is (see `simmodels.passes.switching`), and float64[machines], how many seconds of a
+        job it does in a second.
+    powers
+        int64[clusters], the address of the machines that are switched of each cluster; 0 where none is.
+    submit
+        float64[k], when what comes is submitted, in seconds, increasing.
+    arrivals
+        int64[k], the jobs of an auction, in this order; others come in the order of their slots.
+    warm
+        How many of these run at the begin, which all fit in a queue.
+    kill
+        A job of a queue is stopped at its estimate, instead of running on.
+    begins
+        When it begins, in seconds.
+    last
+        When the last change of a capacity is made, and the last maintenance has ended.
+    until
+        The last instant that happens; what lies after it is left undone.
+
+    Returns
+    -------
+    bool, float
+        False if an order or a bid gave no number for a job, which the state says; and the last instant.
+    """
+    ended = np.empty(64, np.int64)
+    touched = np.zeros(powers.size, np.bool_)
+    more = np.zeros(powers.size, np.int64)
+    came = warm
+    undone = 0
+    freed = draining = leaving = False
+    now = begins
+    record_power(runs, states, now)
+    if queue is not None:
+        for _ in range(warm):
+            queue_events.arrive(queue, now)
+        if warm > 0:
+            _start(queue, occupancy, runs, now, kill)
+    if placer is not None:
+        placement_events.begin(placer, warm, now)
+        _start_placed(placer, runs, speed, now)
+    # Kept, since a call with a structure costs as much as all that these do.
+    ends_at, switch_at = next_end(runs), _next_switch(powers)
+    wake = _next_wake(queue, auction, placer, now) if warm > 0 or queue is None else np.inf
+    fine = True
+    while fine:
+        heed_signals()
+        coming = min(ends_at, switch_at, wake)
+        if came < submit.size:
+            coming = min(coming, submit[came])
+        elif runs.size == 0 and until == np.inf:
+            done = True
+            if queue is not None:
+                done = queue.waiting.size == 0
+            elif auction is not None:
+                undone = auction_events.first_open(auction, undone)
+                done = undone == auction.jobs
+            elif placer is not None:
+                done = placer.waiting.size == 0
+            if done:  # however the machines change
+                break
+            if coming > max(last, now) and wake == np.inf and not _any_failed(powers):
+                break  # what waits never starts: all machines are on that will be
+        if coming > until or coming == np.inf:
+            break
+        now = coming
+        happens = wake <= now
+        while True:
+            ends = 0
+            while ends_at <= now:
+                if ends == ended.size:
+                    ended = grown(ended, 2 * ends)
+                attempt = end_next(runs, kill)
+                if occupancy is not None and vacate(occupancy, attempt):
+                    touched[occupancy.of[runs.machine[attempt]]] = freed = True
+                ended[ends] = runs.slot[attempt]
+                ends += 1
+                ends_at = next_end(runs)
+            happens |= ends > 0
+            if placer is None:
+                break
+            if ends == 0:
+                break
+            placement_events.complete(placer, ended, ends, now)
+            _start_placed(placer, runs, speed, now)
+            ends_at = next_end(runs)
+        if switch_at <= now or draining or freed:
+            changed, draining, leaves, lost = _switch_all(placer, occupancy, runs, powers, touched, more, now)
+            freed = False
+            switch_at = _next_switch(powers)
+            if changed:
+                happens = True
+                leaving = leaves
+                record_power(runs, states, now)
+                _take_note(queue, auction, placer, runs, states, speed, more, lost, now)
+        first = came
+        while came < submit.size and submit[came] <= now:
+            came += 1
+        if happens or came > first:  # else notice was given that changes nothing
+            if queue is not None:
+                queue_events.take_note(queue, now, ended, ends, came - first)
+                if leaving:
+                    _start_under_notice(queue, occupancy, runs, _power_at(powers[0]), now, kill)
+                else:
+                    _start(queue, occupancy, runs, now, kill)
+                fine = queue.refused < 0
+            elif auction is not None:
+                for task in auction_events.instant(auction, now, ended[:ends], arrivals[first:came]):
+                    occupy_lowest(occupancy, auction.cluster[task], auction.cores[task])
+                    begin(occupancy, runs, task, now, kill=False)
+                fine = auction.refused < 0
+            elif placer is not None:
+                placement_events.admit_arrivals(placer, came - first, now)
+                _start_placed(placer, runs, speed, now)
+                fine = placer.refused < 0
+            wake = _next_wake(queue, auction, placer, now)
+        ends_at = next_end(runs)  # what was lost does not end
+    leave_running(runs, until)
+    return fine, now
