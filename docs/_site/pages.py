@@ -5,7 +5,7 @@
 - A link to another file of the checkout becomes plain text: the checkout has no public address.
 - A DOI or a number of arXiv becomes a link.
 - ``<!-- made: ... -->`` becomes what `generated` makes of the definitions.
-- ``<!-- test: ... -->`` is a mark for the tests (tests/test_docs.py), and leaves no trace.
+- ``<!-- test: ... -->`` is a mark for the tests (tests/pages.py), and leaves no trace.
 """
 
 import os
