@@ -37,7 +37,7 @@ WINDOW_S = 0.5 * sm.DAY
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
-    chosen = {**TINY, "capacity": ["steady", "walk 1200"], "order": ["FCFS", "SAF", "learned"]}
+    chosen = {**TINY, "capacity": ["steady", "walk 1200"], "order": ["FCFS", "SAF", "learned"], "replications": 2}
     return run("cross", out=tmp_path_factory.mktemp("cross"), scale="smoke", seed=3, workers=0, chosen=chosen)
 
 

@@ -1,14 +1,17 @@
 """The claims of the market study, on made-up results whose verdicts are known."""
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import simmodels as sm
-from experiments.campaigns.claims import Claim
+from experiments.campaigns.claims import Claim, in_scope
+from experiments.campaigns.judging import judge
 from experiments.campaigns.results import Results
+from experiments.studies.market.claims import SENTENCES
 from experiments.studies.market.measures import rank
 from experiments.studies.market.paper import crossing, leads_up_to, printed_numbers
 from experiments.studies.market.results import PROTOTYPE, MarketResults, grid
@@ -54,13 +57,30 @@ def prototype(end: str, load: float, bid: str, measure: str) -> float:
     return float(np.interp(load, KNOWN, [known(at) for at in KNOWN]))
 
 
-def claims(results: Results, *, ours: bool = False) -> dict[str, Claim]:
-    return {claim.text: claim for claim in Market().claims(results) if claim.ours == ours}
+def claims(results: Results) -> dict[str, Claim]:
+    return {claim.text: claim for claim in Market().claims(results) if not claim.ours}
+
+
+def claim(results: Results, begin: str, *, cut: bool = False) -> Claim:
+    """Return the paper's claim that begins so, as `claims` has it, without the time that the others take."""
+    said = [sentence for sentence in SENTENCES if sentence.text.startswith(begin)]
+    (found,) = in_scope(judge(MarketResults(results), said, "submit" if cut else "drain"), results)
+    return found
 
 
 @pytest.fixture(scope="module")
-def as_they_are() -> dict[str, Claim]:
-    return claims(made())
+def all_as_they_are() -> Sequence[Claim]:
+    return Market().claims(made())
+
+
+@pytest.fixture(scope="module")
+def as_they_are(all_as_they_are: Sequence[Claim]) -> dict[str, Claim]:
+    return {claim.text: claim for claim in all_as_they_are if not claim.ours}
+
+
+@pytest.fixture(scope="module")
+def our_own(all_as_they_are: Sequence[Claim]) -> dict[str, Claim]:
+    return {claim.text: claim for claim in all_as_they_are if claim.ours}
 
 
 def found_in(these: dict[str, Claim], begin: str, *, cut: bool = False) -> Claim:
@@ -70,13 +90,19 @@ def found_in(these: dict[str, Claim], begin: str, *, cut: bool = False) -> Claim
     return found[0]
 
 
-def test_the_papers_sentences_are_judged_at_both_ends_and_ours_at_one(as_they_are: dict[str, Claim]) -> None:
+def test_the_papers_sentences_are_judged_at_both_ends_and_ours_at_one(
+    as_they_are: dict[str, Claim], our_own: dict[str, Claim]
+) -> None:
     cut = {text.removesuffix(CUT) for text in as_they_are if text.endswith(CUT)}
     assert cut == {text for text in as_they_are if not text.endswith(CUT)}
-    own = claims(made(), ours=True)
-    assert own
-    assert not any(text.endswith(CUT) for text in own)
-    assert not {"prototype"} & {claim.source for claim in (*as_they_are.values(), *own.values())}
+    assert our_own
+    assert not any(text.endswith(CUT) for text in our_own)
+    assert not {"prototype"} & {claim.source for claim in (*as_they_are.values(), *our_own.values())}
+
+
+def test_a_claim_that_is_judged_alone_is_the_one_that_is_judged_with_all(as_they_are: dict[str, Claim]) -> None:
+    for cut in (False, True):
+        assert claim(made(), "FIFO is a long way", cut=cut) == found_in(as_they_are, "FIFO is a long way", cut=cut)
 
 
 @pytest.mark.parametrize(
@@ -127,16 +153,16 @@ def test_a_claim_fails_if_what_it_says_is_not_so(
 ) -> None:
     *where, by = change
     assert found_in(as_they_are, begin).verdict in {"holds", "undecided"}
-    assert found_in(claims(made({tuple(where): by})), begin).verdict == "fails"  # type: ignore[dict-item]
+    assert claim(made({tuple(where): by}), begin).verdict == "fails"  # type: ignore[dict-item]
 
 
 def test_equal_to_within_a_margin_is_bounded_on_both_sides() -> None:
     level = {("value", "PVD", 1.4): PROTOTYPE["drain", 1.4, "PVR", "value"] - PROTOTYPE["drain", 1.4, "PVD", "value"]}
     begin = "PVD equals PVR in value"
-    assert found_in(claims(made(level)), begin).verdict == "holds"
+    assert claim(made(level), begin).verdict == "holds"
     for off in (-0.02, 0.02):
         moved = {cell: by + off for cell, by in level.items()}
-        assert found_in(claims(made(moved)), begin).verdict == "fails"
+        assert claim(made(moved), begin).verdict == "fails"
 
 
 def test_value_below_one_is_true_only_of_runs_that_are_cut(as_they_are: dict[str, Claim]) -> None:
@@ -200,32 +226,32 @@ def part(results: Results, **kept: tuple[object, ...]) -> Results:
      "EDF attains the second-highest"],
 )  # fmt: skip
 def test_a_sentence_on_all_policies_does_not_hold_of_a_few(begin: str) -> None:
-    few = claims(part(made(), bid=("PVR", "SRTF", "FIFO", "PV", "EDF")))
+    few = part(made(), bid=("PVR", "SRTF", "FIFO", "PV", "EDF"))
     needs = "undecided: needs --set bid=PVR,SRTF,FIFO,PV,EDF,Random,LRTF,P-SLR,PVD,PVDSQ"
-    assert found_in(few, begin).outcome == needs
+    assert claim(few, begin).outcome == needs
 
 
 @pytest.mark.parametrize("loads", [(0.7, 1.0), (1.0, 1.4), tuple(load for load in LOADS if load != 1.3)])
 def test_a_sentence_across_the_loads_needs_all_of_them(loads: tuple[float, ...]) -> None:
-    few = claims(part(made(), load=loads))
+    few = part(made(), load=loads)
     for begin in ("PVR has the fewest starved jobs", "LRTF is worse in value than Random", "PVDSQ gets more value"):
-        assert found_in(few, begin).outcome == "undecided: needs --set load=0.7,0.8,0.9,1.0,1.1,1.2,1.3,1.4"
-    assert found_in(few, "FIFO is an improvement on Random").verdict == ("fails" if 0.7 in loads else "undecided")
+        assert claim(few, begin).outcome == "undecided: needs --set load=0.7,0.8,0.9,1.0,1.1,1.2,1.3,1.4"
+    assert claim(few, "FIFO is an improvement on Random").verdict == ("fails" if 0.7 in loads else "undecided")
 
 
 def test_one_counterexample_among_a_few_policies_at_a_few_loads_is_enough() -> None:
     ahead = part(made({("value", "SRTF", 0.9): 0.5}), bid=("PVR", "SRTF"), load=(0.9,), end=("drain",))
-    found = found_in(claims(ahead), "PVR attains the highest value of all policies below saturation")
+    found = claim(ahead, "PVR attains the highest value of all policies below saturation")
     assert found.verdict == "fails"
-    assert found_in(claims(ahead), "LRTF starves more jobs than PV").outcome.startswith("undecided: needs --set load=")
-    cut = found_in(claims(ahead), "PVR attains the highest value of all policies below saturation", cut=True)
+    assert claim(ahead, "LRTF starves more jobs than PV").outcome.startswith("undecided: needs --set load=")
+    cut = claim(ahead, "PVR attains the highest value of all policies below saturation", cut=True)
     assert cut.outcome == "undecided: needs --set end=drain,submit"
 
 
 def test_what_is_run_at_other_loads_than_the_papers_decides_nothing() -> None:
     results = made({("starved", "PVR", 1.0): 0.9})
     results.table["load"] = results.table["load"].replace(1.0, 1.05)
-    found = found_in(claims(results), "PVR has the fewest starved jobs")
+    found = claim(results, "PVR has the fewest starved jobs")
     assert found.verdict == "undecided"
 
 
@@ -236,10 +262,9 @@ def test_at_another_load_the_figure_of_slr_is_not_figure_7() -> None:
     assert "beyond the paper: SLR by execution time" in figures
 
 
-def test_p_slr_as_section_iv_defines_it_is_the_papers_if_it_was_run() -> None:
+def test_p_slr_as_section_iv_defines_it_is_the_papers_if_it_was_run(our_own: dict[str, Claim]) -> None:
     begin = "Below saturation no job starves under P-SLR"
-    own = claims(made(), ours=True)
-    assert found_in(own, begin).text.startswith(f"{begin} with the term")
+    assert found_in(our_own, begin).text.startswith(f"{begin} with the term")
     results = made()
     plain = results.table[results.table["bid"] == "P-SLR"].assign(bid="P-SLR:plain", starved_deadline=0)
     more = Results(table=pd.concat([results.table, plain]), factors=results.factors, parameters=PARAMETERS)
