@@ -1,6 +1,7 @@
 """What all tests share: the shared data beside the checkout, a browser, and how hypothesis draws its examples."""
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -11,6 +12,8 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from simmodels.entities import environment
 
 pytest.register_assert_rewrite("tests.on_machines")  # what its asserts found is reported as in a test
 
@@ -30,6 +33,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if IN_CI els
 # of which are sent one.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# To look for garbage in all that was imported, again and again, took an eighth of the time. The models of tests are
+# small: a thousand of them fit into memory.
+gc.set_threshold(100_000)
+environment._COLLECT_EVERY = 1000
 
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="schedlab-tests-")  # not among the notes of who runs the tests
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
