@@ -213,14 +213,17 @@ def test_a_plain_function_can_be_handed_over_without_the_registry() -> None:
 # -- orders of users ----------------------------------------------------------------------------------
 
 
+MINE: Final = sm.Order("mine", lambda wait, estimate: (wait + estimate + 1.0) / (estimate + 1.0))
+THEIRS: Final = sm.Order("theirs", lambda now, submit, estimate: (now - submit + estimate + 1.0) / (1.0 + estimate))
+"""The same, in other words. An order is compiled once, however many tests run it."""
+
+
 @pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
 def test_a_users_order_is_the_built_in_one_of_the_same_formula(engine: str, backfilling: str) -> None:
-    mine = sm.Order("mine", lambda wait, estimate: (wait + estimate + 1.0) / (estimate + 1.0))
     log = jobs(80)
     log = sm.Workload(log.job_id, log.submit_s, log.runtime_s, log.estimate_s + 1.0, log.cores)
-    theirs = sm.Order("theirs", lambda now, submit, estimate: (now - submit + estimate + 1.0) / (1.0 + estimate))
     first, second = (
-        sm.simulate(log, cores=8, order=one, backfilling=backfilling, engine=engine) for one in (mine, theirs)
+        sm.simulate(log, cores=8, order=one, backfilling=backfilling, engine=engine) for one in (MINE, THEIRS)
     )
     assert first.start_s.tolist() == second.start_s.tolist()
     assert first.about["order"] == "mine"
@@ -362,12 +365,14 @@ def test_an_order_that_fails_later_is_refused_later(engine: str) -> None:
         sm.simulate(log, cores=1, order=odd, engine=engine)
 
 
+EARLY_LAST: Final = sm.Order("last", lambda submit: math.inf if submit < 3.0 else submit)
+LATE_FIRST: Final = sm.Order("first", lambda submit: -math.inf if submit > 2.0 else submit)
+
+
 @pytest.mark.parametrize("backfilling", ["none", "greedy", "easy"])
 def test_infinite_values_are_values_and_tie_by_arrival(engine: str, backfilling: str) -> None:
     log = sm.Workload([1, 2, 3, 4, 5], [0, 1, 2, 3, 4], [10, 1, 1, 1, 1], [10, 1, 1, 1, 1], [1, 1, 1, 1, 1])
-    last = sm.Order("last", lambda submit: math.inf if submit < 3.0 else submit)
-    first = sm.Order("first", lambda submit: -math.inf if submit > 2.0 else submit)
-    for one in (last, first):
+    for one in (EARLY_LAST, LATE_FIRST):
         schedule = sm.simulate(log, cores=1, order=one, backfilling=backfilling, engine=engine)
         assert schedule.start_s.tolist() == [0, 12, 13, 10, 11]
 
