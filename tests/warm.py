@@ -23,6 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).resolve().parent.parent
 LIBRARIES = (
     *("typer._adapters", "rich.console", "pydantic", "yaml", "jinja2"),
     *("numpy.random", "scipy.linalg", "numba", "numba.core.ccallback", "simpy"),
@@ -37,7 +38,9 @@ def served() -> Iterator[tuple[str, ...]]:
     with tempfile.TemporaryDirectory(prefix="warm") as folder:
         address = str(Path(folder) / "socket")
         command = [sys.executable, "-P", "-W", "error", __file__, "serve", address]
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))  # this checkout comes first
+        surroundings = {**os.environ, "PYTHONPATH": path}
+        server = subprocess.Popen(command, env=surroundings, stdout=subprocess.PIPE, start_new_session=True)
         try:
             assert server.stdout is not None
             assert server.stdout.readline() == b"ready\n", "the libraries cannot be imported"
