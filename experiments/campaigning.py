@@ -283,6 +283,7 @@ def _answer(campaign: Campaign, report: Report | None) -> dict[str, object]:
                 "number": claim.number,
                 "ours": claim.ours,
                 "expected": claim.expected(),
+                "unit": claim.unit_of_effect,
                 "estimate": None if claim.effect is None else claim.effect.estimate,
                 "low": None if claim.effect is None else claim.effect.low,
                 "high": None if claim.effect is None else claim.effect.high,

@@ -21,11 +21,11 @@ claims = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(claims)
 
 RUN = """\
-claim,source,number,ours,measure,expected,estimate,low,high,confidence,replications,verdict,to_decide,note
-"b is more, by far (as printed)",fig. 7,P1,False,x,> 0,0.12345,0.1,0.2,0.95,20,holds,,
-"b is more, by far (learned)",fig. 7,P1,False,x,> 0,-1.0,-1.0,-1.0,0.95,20,fails,,
-c is less,,,False,x,"≤ 5 %",,,,,,undecided,more,
-d is more (as printed),fig. 7,P1,True,x,> 0,1,1,1,0.95,20,holds,,
+claim,source,number,ours,measure,expected,unit,estimate,low,high,confidence,replications,verdict,to_decide,note
+"b is more, by far (as printed)",fig. 7,P1,False,x,> 0,,0.12345,0.1,0.2,0.95,20,holds,,
+"b is more, by far (learned)",fig. 7,P1,False,x,> 0,,-1.0,-1.0,-1.0,0.95,20,fails,,
+c is less,,,False,x,"≤ 5 %",fraction,,,,,,undecided,more,
+d is more (as printed),fig. 7,P1,True,x,> 0,,1,1,1,0.95,20,holds,,
 """
 
 
@@ -48,6 +48,7 @@ def test_all_claims_of_a_run_are_kept_with_all_digits(kept: Path) -> None:
         "source": "fig. 7",
         "ours": "False",
         "expected": "> 0",
+        "unit": "",
         "estimate": "0.12345",
         "low": "0.1",
         "high": "0.2",
@@ -72,7 +73,7 @@ def test_sentences_on_the_same_cases_share_a_table_and_those_of_ours_are_left_ou
 
 def test_bounds_in_per_cent_have_estimates_in_per_cent(tmp_path: Path) -> None:
     (tmp_path / "waits.csv").write_text(
-        "claim,expected,estimate,low,high,verdict\nx,≤ 5 %,0.031,0.02,0.04,holds\n", "utf-8"
+        "claim,expected,unit,estimate,low,high,verdict\nx,≤ 5 %,fraction,0.031,0.02,0.04,holds\n", "utf-8"
     )
     assert claims.shown(tmp_path / "waits.csv").endswith("| x | ≤ 5 % | holds, 3.1 [2, 4] |")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 BAR = "\\|"
 KEPT = Path(__file__).resolve().parent.parent / "results" / "claims"
-COLUMNS = ("claim", "number", "source", "ours", "expected", "estimate", "low", "high", "verdict")
+COLUMNS = ("claim", "number", "source", "ours", "expected", "unit", "estimate", "low", "high", "verdict")
 """What is kept of a run's claims.csv; the same claims as there, each known by the first four."""
 _CASE = re.compile(r"(?P<claim>.+?)(?: \((?P<case>[^()]+)\))?")
 
@@ -27,9 +27,9 @@ def keep(folder: Path, kept: Path = KEPT) -> Path:
     """Write the claims of a campaign's folder to a table of the repository, and return its path."""
     study = json.loads((folder / "manifest.json").read_text("utf-8"))["name"]
     with (folder / "claims.csv").open(encoding="utf-8", newline="") as source:
-        rows = list(csv.DictReader(source))
+        rows = [{name: row[name] for name in COLUMNS} for row in csv.DictReader(source)]
     with (kept / f"{study}.csv").open("w", encoding="utf-8", newline="") as target:
-        writer = csv.DictWriter(target, COLUMNS, extrasaction="ignore", lineterminator="\n")
+        writer = csv.DictWriter(target, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     return kept / f"{study}.csv"
@@ -102,7 +102,7 @@ def _found(rows: Sequence[Row]) -> str:
 
 def _effect(row: Row) -> str:
     """Return the estimate of a run with its interval, in the unit in which the bounds are."""
-    percent = row["expected"].endswith("%")
+    percent = row["unit"] == "fraction"
     estimate, low, high = (
         f"{float(row[name]) * (100 if percent else 1):.3g}" if row.get(name) else ""
         for name in ("estimate", "low", "high")

@@ -20,6 +20,7 @@ Verdict = Literal["holds", "fails", "undecided", "too few", "not judged"]
 OPEN: Final[tuple[Verdict, ...]] = ("undecided", "too few", "not judged")
 """The verdicts that more replications, or a larger scale, may change."""
 _USUAL: Final = 0.95
+_PERCENT: Final = "%"
 _COUNTED: Final = {"holds": "hold", "fails": "fail"}
 _SIGNS: Final = {"more_than": ">", "at_least": "≥", "less_than": "<", "at_most": "≤"}
 
@@ -200,9 +201,14 @@ class Claim:
         interval = f"{text} [{self.shown(self.effect.low)}, {self.shown(self.effect.high)}]"
         return interval if self.effect.confidence == _USUAL else f"{interval} at {100 * self.effect.confidence:.4g} %"
 
+    @property
+    def unit_of_effect(self) -> str:
+        """The unit of the effect's numbers: ``fraction`` where they are shown in per cent; empty for plain numbers."""
+        return "fraction" if self.unit == _PERCENT else self.unit
+
     def shown(self, value: float) -> str:
         """Return a value in the claim's unit, to three digits or to the unit."""
-        value = value * 100 if self.unit == "%" else value
+        value = value * 100 if self.unit == _PERCENT else value
         text = f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
         return f"{text} {self.unit}".rstrip()
 

@@ -182,6 +182,7 @@ def claims_table(claims: Sequence[Claim]) -> pd.DataFrame:
                 "ours": claim.ours,
                 "measure": claim.measure,
                 "expected": claim.expected(),
+                "unit": claim.unit_of_effect,
                 **{name: getattr(claim.effect, name, None) for name in _OF_EFFECT},
                 "verdict": claim.verdict,
                 "to_decide": (claim.to_decide or _TO_DECIDE) if claim.verdict in OPEN else "",

@@ -54,8 +54,8 @@ def test_json_is_one_object_and_nothing_else(run: Run) -> None:
     assert {name: reported[name] for name in expected} == expected
     assert reported["cells"] == {"planned": 40, "done": 40, "run": 40, "failed": 0}
     assert reported["claims"] == [
-        {"claim": "b is more", "source": "here", "number": "", "ours": False, "expected": "> 0", "estimate": 1.0,
-         "low": 1.0, "high": 1.0, "verdict": "holds"},
+        {"claim": "b is more", "source": "here", "number": "", "ours": False, "expected": "> 0", "unit": "",
+         "estimate": 1.0, "low": 1.0, "high": 1.0, "verdict": "holds"},
     ]  # fmt: skip
     assert (reported["out"], reported["files"][-1]) == ("there", "report.html")
     again = run("report", "there", "--json")

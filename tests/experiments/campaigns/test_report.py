@@ -190,6 +190,15 @@ def test_the_table_of_claims_says_what_to_run_only_where_it_is_undecided() -> No
     assert table.loc[0, ["expected", "estimate", "low", "high", "replications"]].tolist() == ["> 0", 1, 0.5, 2, 9]
 
 
+def test_the_table_of_claims_says_that_numbers_whose_bounds_are_in_per_cent_are_fractions() -> None:
+    found = [Claim(text="t", source="s", measure="m", effect=Effect(0.5, 0.25, 0.75, 9), at_least=0.1, unit=unit)
+             for unit in ("", "%", "jobs")]  # fmt: skip
+    table = claims_table(found)
+    assert table["expected"].tolist() == ["≥ 0.1", "≥ 10 %", "≥ 0.1 jobs"]
+    assert table["unit"].tolist() == ["", "fraction", "jobs"]
+    assert table["estimate"].tolist() == [0.5] * 3
+
+
 @given(st.lists(st.text(), max_size=5))
 def test_each_name_makes_a_file_of_its_own_in_its_folder(names: list[str]) -> None:
     slugs = _slugs(names)
