@@ -39,7 +39,7 @@ def kept(tmp_path: Path) -> Path:
     return found
 
 
-def test_all_claims_of_a_run_are_kept_with_all_digits(kept: Path) -> None:
+def test_all_said_a_run_are_kept_with_all_digits(kept: Path) -> None:
     assert kept.name == "waits.csv"
     rows = claims.rows_of(kept)
     assert rows[0] == {
@@ -76,6 +76,34 @@ def test_bounds_in_per_cent_have_estimates_in_per_cent(tmp_path: Path) -> None:
         "claim,expected,unit,estimate,low,high,verdict\nx,≤ 5 %,fraction,0.031,0.02,0.04,holds\n", "utf-8"
     )
     assert claims.shown(tmp_path / "waits.csv").endswith("| x | ≤ 5 % | holds, 3.1 [2, 4] |")
+
+
+@pytest.mark.parametrize(
+    ("study", "said", "headings"),
+    [
+        ("market", ("A is on top", "A is on top, if runs are cut at the last submission"),
+         "found | if runs are cut at the last submission"),
+        ("selection", ("A is on top, an order a day, on KTH (text)", "A is on top, an order a day, on CTC (text)"),
+         "KTH | CTC"),
+        ("capacity", ("A is like that on B, on Uniform", "A is like that on B, on Borg"), "Uniform | Borg"),
+        ("waits", ("A is on top, on KTH (a)", "A is on top, on KTH (b)"), "a | b"),
+    ],
+)  # fmt: skip
+def test_each_study_has_its_cases_at_the_end_of_its_sentences(
+    tmp_path: Path, study: str, said: tuple[str, str], headings: str
+) -> None:
+    rows = "".join(f'"{claim}",> 0,,{value},,,holds\n' for value, claim in enumerate(said, 1))
+    (tmp_path / f"{study}.csv").write_text(f"claim,expected,unit,estimate,low,high,verdict\n{rows}", "utf-8")
+    heading, _, row = claims.shown(tmp_path / f"{study}.csv").strip().split("\n")
+    assert heading == f"| sentence | expected | {headings} |"
+    assert row.endswith("| > 0 | holds, 1 | holds, 2 |")
+
+
+def test_a_table_on_many_cases_leaves_out_the_intervals(tmp_path: Path) -> None:
+    head, row = "claim,expected,unit,estimate,low,high,verdict\n", "x ({}),> 0,,1234.5,2,3000,holds\n"
+    for cases, found in (("abc", "holds, 1,234 [2, 3,000]"), ("abcd", "holds, 1,234")):
+        (tmp_path / "waits.csv").write_text(head + "".join(map(row.format, cases)), "utf-8")
+        assert claims.shown(tmp_path / "waits.csv").endswith("| > 0 |" + f" {found} |" * len(cases))
 
 
 def test_a_sentence_on_several_has_each_verdict_once_in_a_row(tmp_path: Path) -> None:

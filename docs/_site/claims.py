@@ -18,7 +18,15 @@ BAR = "\\|"
 KEPT = Path(__file__).resolve().parent.parent / "results" / "claims"
 COLUMNS = ("claim", "number", "source", "ours", "expected", "unit", "estimate", "low", "high", "verdict")
 """What is kept of a run's claims.csv; the same claims as there, each known by the first four."""
-_CASE = re.compile(r"(?P<claim>.+?)(?: \((?P<case>[^()]+)\))?")
+_CASES: Mapping[str, str] = {
+    "capacity": r"(?P<claim>.+?)(?:, on (?P<case>\S+))?",
+    "market": r"(?P<claim>.+?)(?:, (?P<case>if runs are cut at the last submission))?",
+    "selection": r"(?P<claim>.+?)(?:,? on (?P<case>\S+))? \(text\)",
+}
+"""How the sentences of a study end with what they are about, the case; of others with it in parentheses."""
+_CASE = r"(?P<claim>.+?)(?: \((?P<case>[^()]+)\))?"
+_MOST_INTERVALS = 3
+"""A table on more cases shows estimates without intervals: it would be too wide."""
 
 Row = Mapping[str, str]
 
@@ -59,7 +67,7 @@ def shown(path: Path, table: str = "") -> str:
     rows = [row for row in rows if row.get("ours") != "True"] or rows
     sentences: dict[tuple[str, str], dict[str, list[Row]]] = {}
     for row in rows:
-        claim, case = (row["claim"], row["case"]) if "case" in row else _split(row["claim"])
+        claim, case = (row["claim"], row["case"]) if "case" in row else _split(row["claim"], path.stem)
         sentences.setdefault((claim, row["expected"]), {}).setdefault(case, []).append(row)
     tables: list[tuple[list[str], list[tuple[str, str]]]] = []  # of each its cases, and its sentences
     for key, by_case in sentences.items():
@@ -75,14 +83,16 @@ def shown(path: Path, table: str = "") -> str:
         known = ["sentence", "expected"] if any(expected for _, expected in keys) else ["sentence"]
         lines += ["", _line([*known, *(case or "found" for case in cases)])]
         lines.append(_line(["---"] * (len(known) + len(cases))))
+        brief = len(cases) > _MOST_INTERVALS
         for key in keys:
-            lines.append(_line([*key[: len(known)], *(_found(sentences[key].get(case, ())) for case in cases)]))
+            found = (_found(sentences[key].get(case, ()), brief=brief) for case in cases)
+            lines.append(_line([*key[: len(known)], *found]))
     return "\n".join(lines)
 
 
-def _split(claim: str) -> tuple[str, str]:
-    """Return a sentence of a run, and the case at its end in parentheses."""
-    found = _CASE.fullmatch(claim)
+def _split(claim: str, study: str) -> tuple[str, str]:
+    """Return a sentence of a run, and the case at its end."""
+    found = re.fullmatch(_CASES.get(study, _CASE), claim)
     return (found["claim"], found["case"] or "") if found else (claim, "")
 
 
@@ -91,23 +101,27 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |"
 
 
-def _found(rows: Sequence[Row]) -> str:
+def _found(rows: Sequence[Row], *, brief: bool) -> str:
     """Return the verdict on a sentence with what was found; of a sentence on several, each verdict once in a row."""
     texts = []
     for verdict, group in groupby(rows, key=lambda row: row["verdict"]):
-        what = "; ".join(text for row in group if (text := row.get("found") or _effect(row)))
+        what = "; ".join(text for row in group if (text := row.get("found") or _effect(row, brief=brief)))
         texts.append(", ".join(filter(None, (f"**{verdict}**" if verdict == "fails" else verdict, what))))
     return "; ".join(texts)
 
 
-def _effect(row: Row) -> str:
-    """Return the estimate of a run with its interval, in the unit in which the bounds are."""
-    percent = row["unit"] == "fraction"
+def _effect(row: Row, *, brief: bool) -> str:
+    """Return the estimate of a run, with its interval unless in brief, in the unit in which the bounds are."""
+    factor = 100 if row["unit"] == "fraction" else 1
     estimate, low, high = (
-        f"{float(row[name]) * (100 if percent else 1):.3g}" if row.get(name) else ""
-        for name in ("estimate", "low", "high")
+        _number(float(row[name]) * factor) if row[name] else "" for name in ("estimate", "low", "high")
     )
-    return f"{estimate} [{low}, {high}]" if estimate and low != high else estimate
+    return estimate if brief or low == high else f"{estimate} [{low}, {high}]"
+
+
+def _number(value: float) -> str:
+    """Return a number as reports show those of claims."""
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
 if __name__ == "__main__":
