@@ -141,6 +141,18 @@ def test_a_page_counts_the_verdicts_of_its_table(study: str) -> None:
     assert tuple(map(int, found)) == (counted.total(), counted["holds"], counted["fails"], counted["undecided"])
 
 
+def test_the_page_on_the_market_counts_the_verdicts_at_both_ends() -> None:
+    text = " ".join((RESULTS / "market.md").read_text("utf-8").split())
+    (ended,) = re.findall(r"all jobs are done, (\d+) of (\d+) sentences hold, (\d+) fail, (\d+) are undecided", text)
+    (cut,) = re.findall(r"cut at the last submission (\d+) hold, (\d+) fail and (\d+) are undecided", text)
+    rows = [row for row in claims.rows_of(RESULTS / "claims" / "market.csv") if row["ours"] != "True"]
+    counted = Counter((row["claim"].endswith("cut at the last submission"), row["verdict"]) for row in rows)
+    held, of, *others = map(int, ended)
+    assert [held, *others] == [counted[False, verdict] for verdict in ("holds", "fails", "undecided")]
+    assert list(map(int, cut)) == [counted[True, verdict] for verdict in ("holds", "fails", "undecided")]
+    assert of == sum(map(int, cut)) == len(rows) / 2, "each sentence is judged at both ends"
+
+
 def test_the_page_on_capacity_shows_all_that_fail() -> None:
     (fails,) = re.findall(r"sentences \d+ hold, (\d+) fail", (RESULTS / "capacity.md").read_text("utf-8"))
     assert verdicts("capacity") == {"fails": int(fails)}
