@@ -59,8 +59,7 @@ def test_all_said_a_run_are_kept_with_all_digits(kept: Path) -> None:
 
 
 def test_sentences_on_the_same_cases_share_a_table_and_those_of_ours_are_left_out(kept: Path) -> None:
-    (made,) = claims.made(kept.parent).values()
-    assert made().strip().split("\n") == [
+    assert claims.made(kept.parent)["claims_waits"]().strip().split("\n") == [
         "| sentence | expected | as printed | learned |",
         "| --- | --- | --- | --- |",
         "| b is more, by far | > 0 | holds, 0.123 [0.1, 0.2] | **fails**, -1 |",
@@ -109,9 +108,21 @@ def test_a_table_on_many_cases_leaves_out_the_intervals(tmp_path: Path) -> None:
 def test_a_sentence_on_several_has_each_verdict_once_in_a_row(tmp_path: Path) -> None:
     rows = "one,x; y,all,,1,holds\none,x; y,all,,2,holds\none,x; y,all,,3,fails\ntwo,z,all,,4,holds\n"
     (tmp_path / "waits.csv").write_text(f"table,claim,case,expected,found,verdict\n{rows}", "utf-8")
-    assert list(claims.made(tmp_path)) == ["claims_waits_one", "claims_waits_two"]
+    assert list(claims.made(tmp_path)) == ["verdicts_waits", "claims_waits_one", "claims_waits_two"]
     found = claims.made(tmp_path)["claims_waits_one"]()
     assert found.split("\n")[1:] == ["| sentence | all |", "| --- | --- |", "| x; y | holds, 1; 2; **fails**, 3 |"]
+
+
+def test_the_verdicts_on_what_the_source_says_are_counted(kept: Path) -> None:
+    assert claims.made(kept.parent)["verdicts_waits"]() == "3 verdicts: 1 hold, 1 fail, 1 undecided."
+
+
+def test_the_verdicts_at_each_end_of_the_runs_are_counted_apart(tmp_path: Path) -> None:
+    rows = "a,holds\nb,too few\n" + "".join(f'"{one}, if runs are cut at the last submission",fails\n' for one in "ab")
+    (tmp_path / "market.csv").write_text(f"claim,verdict\n{rows}", "utf-8")
+    assert claims.made(tmp_path)["verdicts_market"]() == (
+        "2 verdicts: 1 hold, 1 too few; if runs are cut at the last submission: 2 fail."
+    )
 
 
 # -- the pages --------------------------------------------------------------------------------------
@@ -130,27 +141,7 @@ def test_every_kept_table_is_shown_once_on_the_page_of_its_study() -> None:
         for page in DOCS.rglob("*.md")
         for mark in re.findall(r"^<!-- made: (claims_\w+) -->$", page.read_text("utf-8"), re.MULTILINE)
     )
-    assert marks == Counter((mark.split("_")[1], mark) for mark in claims.made())
-
-
-@pytest.mark.parametrize("study", ["regression", "selection"])
-def test_a_page_counts_the_verdicts_of_its_table(study: str) -> None:
-    said = r"Of (\d+) verdicts (\d+) hold, (\d+) fail and (\d+) are undecided"
-    (found,) = re.findall(said, (RESULTS / f"{study}.md").read_text("utf-8"))
-    counted = verdicts(study)
-    assert tuple(map(int, found)) == (counted.total(), counted["holds"], counted["fails"], counted["undecided"])
-
-
-def test_the_page_on_the_market_counts_the_verdicts_at_both_ends() -> None:
-    text = " ".join((RESULTS / "market.md").read_text("utf-8").split())
-    (ended,) = re.findall(r"all jobs are done, (\d+) of (\d+) sentences hold, (\d+) fail, (\d+) are undecided", text)
-    (cut,) = re.findall(r"cut at the last submission (\d+) hold, (\d+) fail and (\d+) are undecided", text)
-    rows = [row for row in claims.rows_of(RESULTS / "claims" / "market.csv") if row["ours"] != "True"]
-    counted = Counter((row["claim"].endswith("cut at the last submission"), row["verdict"]) for row in rows)
-    held, of, *others = map(int, ended)
-    assert [held, *others] == [counted[False, verdict] for verdict in ("holds", "fails", "undecided")]
-    assert list(map(int, cut)) == [counted[True, verdict] for verdict in ("holds", "fails", "undecided")]
-    assert of == sum(map(int, cut)) == len(rows) / 2, "each sentence is judged at both ends"
+    assert marks == Counter((mark.split("_")[1], mark) for mark in claims.made() if mark.startswith("claims_"))
 
 
 def test_the_page_on_capacity_shows_all_that_fail() -> None:

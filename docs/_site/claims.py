@@ -2,13 +2,15 @@
 
 ``python docs/_site/claims.py FOLDER...`` keeps the claims of runs, each as ``docs/results/claims/STUDY.csv``. Where a
 run was not kept, the file holds the sentences of the page instead: with columns ``table`` and ``case``, and ``found``
-as text. A page shows them at its mark, ``<!-- made: claims_STUDY -->``, or ``claims_STUDY_TABLE`` if there are several.
+as text. A page shows them at its mark, ``<!-- made: claims_STUDY -->``, or ``claims_STUDY_TABLE`` if there are several,
+and at ``<!-- made: verdicts_STUDY -->`` how many have each verdict.
 """
 
 import csv
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
@@ -25,6 +27,15 @@ _CASES: Mapping[str, str] = {
 }
 """How the sentences of a study end with what they are about, the case; of others with it in parentheses."""
 _CASE = r"(?P<claim>.+?)(?: \((?P<case>[^()]+)\))?"
+_APART = ("market",)
+"""Studies of which the verdicts are counted case by case."""
+_COUNTED = {
+    "holds": "hold",
+    "fails": "fail",
+    "undecided": "undecided",
+    "too few": "too few",
+    "not judged": "not judged",
+}
 _MOST_INTERVALS = 3
 """A table on more cases shows estimates without intervals: it would be too wide."""
 
@@ -44,9 +55,10 @@ def keep(folder: Path, kept: Path = KEPT) -> Path:
 
 
 def made(kept: Path = KEPT) -> dict[str, Callable[[], str]]:
-    """Return what makes the tables of all kept claims, by the names of their marks."""
-    found = {}
+    """Return what makes the tables and the counts of all kept claims, by the names of their marks."""
+    found: dict[str, Callable[[], str]] = {}
     for path in sorted(kept.glob("*.csv")):
+        found[f"verdicts_{path.stem}"] = partial(counted, path)
         for table in dict.fromkeys(row.get("table", "") for row in rows_of(path)):
             found[f"claims_{path.stem}{table and f'_{table}'}"] = partial(shown, path, table)
     return found
@@ -58,13 +70,30 @@ def rows_of(path: Path) -> list[Row]:
         return list(csv.DictReader(file))
 
 
+def _of_source(rows: Sequence[Row]) -> Sequence[Row]:
+    """Return the claims of the source, or ours if there are no others."""
+    return [row for row in rows if row.get("ours") != "True"] or rows
+
+
+def counted(path: Path) -> str:
+    """Return how many kept claims of the source, or of ours if there are no others, have each verdict."""
+    verdicts: dict[str, Counter[str]] = {}
+    for row in _of_source(rows_of(path)):
+        case = _split(row["claim"], path.stem)[1] if path.stem in _APART else ""
+        verdicts.setdefault(case, Counter())[row["verdict"]] += 1
+    texts = []
+    for case, found in verdicts.items():
+        listed = ", ".join(f"{found[verdict]} {said}" for verdict, said in _COUNTED.items() if found[verdict])
+        texts.append(f"{case or f'{found.total()} verdicts'}: {listed}")
+    return f"{'; '.join(texts)}."
+
+
 def shown(path: Path, table: str = "") -> str:
     """Return the kept claims as tables: those of the source, or ours if there are no others.
 
     Sentences on the same cases (kinds of scores, workloads, ends) share a table with a column for each.
     """
-    rows = [row for row in rows_of(path) if row.get("table", "") == table]
-    rows = [row for row in rows if row.get("ours") != "True"] or rows
+    rows = _of_source([row for row in rows_of(path) if row.get("table", "") == table])
     sentences: dict[tuple[str, str], dict[str, list[Row]]] = {}
     for row in rows:
         claim, case = (row["claim"], row["case"]) if "case" in row else _split(row["claim"], path.stem)
