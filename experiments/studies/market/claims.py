@@ -239,6 +239,12 @@ _REMAINING: Final = (
         "abstract (M11)",
         Compared("value", "PVR", _but("PVR"), loads(1.1, 1.1), at_least=0.0),
     ),
+    Sentence(
+        "Up to load 110 % PVR runs small jobs before they starve: 1 % or less of the smaller eight tenths",
+        "section VI",
+        Compared(_tenths("volume_starved", TENTHS[:8]), "PVR", along=loads(high=1.1), at_most=0.01),
+        "starved under PVR, by tenths of volume; 1 %: a margin of ours",
+    ),
     *(
         Sentence(
             f"At very high load PVR falls behind {other}",
