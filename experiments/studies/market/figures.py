@@ -122,6 +122,11 @@ def draw_figures(results: Results) -> dict[str, Figure]:
             ("figure 5: starvation against load", _by_load(_STARVED, -2.0, 102.0), starved),
             ("figure 6: starvation against load, detail", _by_load(_STARVED, -0.4), _detail(results, starved)),
             (f"{seventh}: SLR by execution time", _by_tenth("execution time", _SLR), times),
+            (
+                "beyond the paper: median SLR against load",
+                _by_load(Axis("median_slr", "median SLR (finished jobs)", log=10)),
+                _against_load(results, "median_slr"),
+            ),
             ("beyond the paper: SLR and starvation by volume", _by_tenth("volume", _SLR, _STARVED), volumes),
             ("beyond the paper: other rules", _RULES, rules.assign(title=[at(load) for load in rules.get("load", ())])),
         ]

@@ -9,7 +9,7 @@ from experiments.studies.market.settings import PLAIN, TENTHS
 ROWS = [
     {
         "end": "drain", "rule": PLAIN, "bid": bid, "load": load, "replication": replication,
-        "value": value + 0.1 * replication, "starved": 0.1,
+        "value": value + 0.1 * replication, "starved": 0.1, "median_slr": 1.0 + replication,
         **{f"slr_{tenth}": float(tenth) for tenth in TENTHS},
         **{f"starved_{tenth}": 0.6 if tenth == TENTHS[-1] else 0.2 for tenth in TENTHS},
         **{f"volume_slr_{tenth}": 2.0 for tenth in TENTHS},
@@ -32,6 +32,7 @@ def lines(name: str, panel: int = 0) -> dict[str, list[float]]:
 def test_lines_are_means_over_the_workloads_and_details_have_each_as_a_dot() -> None:
     assert lines("figure 3: value against load")["PVR"] == pytest.approx([0.85, 0.85])
     assert lines("figure 5: starvation against load")["LRTF"] == pytest.approx([10.0, 10.0])
+    assert lines("beyond the paper: median SLR against load")["PVR"] == pytest.approx([1.5, 1.5])
     detail = lines("figure 4: value against load, detail")
     assert sorted(detail) == ["PVR", "_dots PVR"], "LRTF does not lead"
     assert sorted(detail["_dots PVR"]) == pytest.approx([0.8, 0.8, 0.9, 0.9])
