@@ -22,6 +22,10 @@ COLUMNS = ("claim", "number", "source", "ours", "expected", "unit", "estimate", 
 """What is kept of a run's claims.csv; the same claims as there, each known by the first four."""
 _CASES: Mapping[str, str] = {
     "capacity": r"(?P<claim>.+?)(?:, on (?P<case>\S+))?",
+    "cross": (
+        r"(?P<claim>.+?),? (?P<case>on (?:log|Borg|workflows|mixed)|with a change .+ s|on machines that .+)"
+        r"(?P<rest>: .+)?"
+    ),
     "market": r"(?P<claim>.+?)(?:, (?P<case>if runs are cut at the last submission))?",
     "selection": r"(?P<claim>.+?)(?:,? on (?P<case>\S+))? \(text\)",
 }
@@ -120,9 +124,11 @@ def shown(path: Path, table: str = "") -> str:
 
 
 def _split(claim: str, study: str) -> tuple[str, str]:
-    """Return a sentence of a run, and the case at its end."""
+    """Return a sentence of a run, and the case at its end, or before a colon and what is compared."""
     found = re.fullmatch(_CASES.get(study, _CASE), claim)
-    return (found["claim"], found["case"] or "") if found else (claim, "")
+    if found is None:
+        return claim, ""
+    return found["claim"] + (found.groupdict().get("rest") or ""), found["case"] or ""
 
 
 def _line(cells: Sequence[str]) -> str:
