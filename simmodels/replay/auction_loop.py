@@ -14,12 +14,12 @@ from simmodels.passes.auction_events import instant, next_wake
 
 
 @compiled
-def run_auction(state, arrivals, submit, until):
+def run_auction(auction, arrivals, submit, until):
     """Run an auction on pools of cores: everything that happens up to an instant, that included.
 
     Parameters
     ----------
-    state
+    auction
         The state, all jobs known; see `simmodels.structures.auction_state`.
     arrivals
         int64[jobs], the jobs' numbers in order of arrival.
@@ -31,15 +31,14 @@ def run_auction(state, arrivals, submit, until):
     Returns
     -------
     bool
-        False if the bid gave no number for the task ``state.refused``.
+        False if the bid gave no number for the task ``auction.refused``.
     """
-    m = state
     ends = [(0.0, np.int64(0)) for _ in range(0)]  # a heap of (instant, task); numba learns the type from this
     ended = np.empty(64, np.int64)
     came = 0
     while True:
         heed_signals()
-        now = next_wake(m)
+        now = next_wake(auction)
         if came < arrivals.size:
             now = min(now, submit[came])
         if len(ends) > 0:
@@ -57,7 +56,7 @@ def run_auction(state, arrivals, submit, until):
         first = came
         while came < arrivals.size and submit[came] == now:
             came += 1
-        for task in instant(m, now, ended[:done], arrivals[first:came]):
-            heapq.heappush(ends, (now + m.runtime[task], task))
-        if m.refused >= 0:
+        for task in instant(auction, now, ended[:done], arrivals[first:came]):
+            heapq.heappush(ends, (now + auction.runtime[task], task))
+        if auction.refused >= 0:
             return False

@@ -302,32 +302,31 @@ def new_auction_state(free, offers, apart, size, rules):
 
 
 @compiled
-def set_rules(state, rules):
+def set_rules(auction, rules):
     """Set the rules of an auction in which no task waits, or all that do will enter again."""
-    m = state
     groups = rules.groups
-    m.bid, m.high, m.trend = rules.bid, rules.high, rules.trend
-    m.needs_slr, m.needs_factor, m.needs_area = rules.needs_slr, rules.needs_factor, rules.needs_area
-    m.needs_longest, m.needs_draw, m.seed = rules.needs_longest, rules.needs_draw, rules.seed
-    m.prices, m.budgets, m.every_deadline = rules.prices, rules.budgets, rules.every_deadline
-    m.plus, m.admission, m.tick, m.unit = rules.plus, rules.admission, rules.tick, rules.unit
-    m.network, m.backfilling, m.group = rules.network, rules.backfilling, rules.group
-    m.best_fit, m.forward = rules.best_fit, rules.forward
-    m.heap = np.empty((groups, 64), np.int64)
-    m.waiting = np.zeros(groups, np.int64)
-    m.least = np.zeros(groups, np.int64)
-    m.timetable = np.empty(64, np.int64)
-    m.timetable_size = 0
-    m.lengths = np.empty((rules.queues, 64), np.int64)
-    m.lengths_size = np.zeros(rules.queues, np.int64)
-    m.longest = np.zeros(rules.queues)
-    m.longest_at = np.nan
-    m.longest_bound = np.zeros(groups)
-    rows = m.jobs if m.needs_longest else 0
-    m.queued = np.zeros(rows * rules.queues, np.int64)
-    m.by_length = np.full(rows * rules.queues, -1)
-    m.shortness = np.repeat(-m.critical_path[:rows], rules.queues)
-    m.refused = -1
+    auction.bid, auction.high, auction.trend = rules.bid, rules.high, rules.trend
+    auction.needs_slr, auction.needs_factor, auction.needs_area = rules.needs_slr, rules.needs_factor, rules.needs_area
+    auction.needs_longest, auction.needs_draw, auction.seed = rules.needs_longest, rules.needs_draw, rules.seed
+    auction.prices, auction.budgets, auction.every_deadline = rules.prices, rules.budgets, rules.every_deadline
+    auction.plus, auction.admission, auction.tick, auction.unit = rules.plus, rules.admission, rules.tick, rules.unit
+    auction.network, auction.backfilling, auction.group = rules.network, rules.backfilling, rules.group
+    auction.best_fit, auction.forward = rules.best_fit, rules.forward
+    auction.heap = np.empty((groups, 64), np.int64)
+    auction.waiting = np.zeros(groups, np.int64)
+    auction.least = np.zeros(groups, np.int64)
+    auction.timetable = np.empty(64, np.int64)
+    auction.timetable_size = 0
+    auction.lengths = np.empty((rules.queues, 64), np.int64)
+    auction.lengths_size = np.zeros(rules.queues, np.int64)
+    auction.longest = np.zeros(rules.queues)
+    auction.longest_at = np.nan
+    auction.longest_bound = np.zeros(groups)
+    rows = auction.jobs if auction.needs_longest else 0
+    auction.queued = np.zeros(rows * rules.queues, np.int64)
+    auction.by_length = np.full(rows * rules.queues, -1)
+    auction.shortness = np.repeat(-auction.critical_path[:rows], rules.queues)
+    auction.refused = -1
 
 
 @compiled
@@ -351,74 +350,74 @@ def _filled(column, at, rows, value):
 
 
 @compiled
-def _count_in(state, tasks, jobs):
+def _count_in(auction, tasks, jobs):
     """Count in tasks and jobs whose columns are there: nothing has been done of them so far."""
-    m = state
-    n, k = m.tasks, m.jobs
-    m.phase = _filled(m.phase, n, tasks, COMING)
-    m.start = _filled(m.start, n, tasks, np.nan)
-    m.end = _filled(m.end, n, tasks, np.nan)
-    m.cluster = _filled(m.cluster, n, tasks, -1)
-    m.price = _filled(m.price, n, tasks, np.nan)
-    m.ready = _filled(m.ready, n, tasks, -np.inf)
-    m.bound = _filled(m.bound, n, tasks, 0.0)
-    m.expiry = _filled(m.expiry, n, tasks, np.inf)
-    m.ahead = _filled(m.ahead, n, tasks, 1.0)
-    m.key = _filled(m.key, n, tasks, 0.0)
-    m.place = _filled(m.place, n, tasks, -1)
-    m.fresh_place = _filled(m.fresh_place, n, tasks, -1)
-    m.turn = _filled(m.turn, n, tasks, -1)
-    m.state = _filled(m.state, k, jobs, EXPECTED)
-    m.finish = _filled(m.finish, k, jobs, np.nan)
-    m.purse = _written(m.purse, k, m.value[k : k + jobs])
-    if m.needs_longest:
-        queues = m.lengths_size.size
-        m.queued = _filled(m.queued, k * queues, jobs * queues, 0)
-        m.by_length = _filled(m.by_length, k * queues, jobs * queues, -1)
-        m.shortness = _written(m.shortness, k * queues, np.repeat(-m.critical_path[k : k + jobs], queues))
-    m.tasks = n + tasks
-    m.jobs = k + jobs
+    n, k = auction.tasks, auction.jobs
+    auction.phase = _filled(auction.phase, n, tasks, COMING)
+    auction.start = _filled(auction.start, n, tasks, np.nan)
+    auction.end = _filled(auction.end, n, tasks, np.nan)
+    auction.cluster = _filled(auction.cluster, n, tasks, -1)
+    auction.price = _filled(auction.price, n, tasks, np.nan)
+    auction.ready = _filled(auction.ready, n, tasks, -np.inf)
+    auction.bound = _filled(auction.bound, n, tasks, 0.0)
+    auction.expiry = _filled(auction.expiry, n, tasks, np.inf)
+    auction.ahead = _filled(auction.ahead, n, tasks, 1.0)
+    auction.key = _filled(auction.key, n, tasks, 0.0)
+    auction.place = _filled(auction.place, n, tasks, -1)
+    auction.fresh_place = _filled(auction.fresh_place, n, tasks, -1)
+    auction.turn = _filled(auction.turn, n, tasks, -1)
+    auction.state = _filled(auction.state, k, jobs, EXPECTED)
+    auction.finish = _filled(auction.finish, k, jobs, np.nan)
+    auction.purse = _written(auction.purse, k, auction.value[k : k + jobs])
+    if auction.needs_longest:
+        queues = auction.lengths_size.size
+        auction.queued = _filled(auction.queued, k * queues, jobs * queues, 0)
+        auction.by_length = _filled(auction.by_length, k * queues, jobs * queues, -1)
+        auction.shortness = _written(
+            auction.shortness, k * queues, np.repeat(-auction.critical_path[k : k + jobs], queues)
+        )
+    auction.tasks = n + tasks
+    auction.jobs = k + jobs
 
 
 @compiled
-def append(state, tasks, edges, jobs, points):
+def append(auction, tasks, edges, jobs, points):
     """Make jobs known; the columns are those of `simmodels.policies.auction_options.WorkflowColumns`."""
     runtime, cores, kind, rank, successor_sum, delay, job = tasks
     first_successor, successor, first_predecessor, predecessor = edges
     first_task, submit, critical_path, value, deadline, first_point = jobs
     slr, factor, tail = points
-    m = state
-    n, rows = m.tasks, runtime.size
-    m.runtime = _written(m.runtime, n, runtime)
-    m.cores = _written(m.cores, n, cores)
-    m.kind = _written(m.kind, n, kind)
-    m.rank = _written(m.rank, n, rank)
-    m.successor_sum = _written(m.successor_sum, n, successor_sum)
-    m.delay = _written(m.delay, n, delay)
-    m.job = _written(m.job, n, job + m.jobs)
-    m.missing = _written(m.missing, n, first_predecessor[1:] - first_predecessor[:-1])
-    before = m.first_successor[n]
-    m.first_successor = _written(m.first_successor, n, first_successor + before)
-    m.successor = _written(m.successor, before, successor + n)
-    m.first_predecessor = _written(m.first_predecessor, n, first_predecessor + before)
-    m.predecessor = _written(m.predecessor, before, predecessor + n)
-    k = m.jobs
-    curves = m.first_point[k]
-    m.first_task = _written(m.first_task, k, first_task + n)
-    m.submit = _written(m.submit, k, submit)
-    m.critical_path = _written(m.critical_path, k, critical_path)
-    m.value = _written(m.value, k, value)
-    m.deadline = _written(m.deadline, k, deadline)
-    m.first_point = _written(m.first_point, k, first_point + curves)
-    m.left = _written(m.left, k, first_task[1:] - first_task[:-1])
-    m.slr = _written(m.slr, curves, slr)
-    m.factor = _written(m.factor, curves, factor)
-    m.tail = _written(m.tail, curves, tail)
-    _count_in(m, rows, submit.size)
+    n, rows = auction.tasks, runtime.size
+    auction.runtime = _written(auction.runtime, n, runtime)
+    auction.cores = _written(auction.cores, n, cores)
+    auction.kind = _written(auction.kind, n, kind)
+    auction.rank = _written(auction.rank, n, rank)
+    auction.successor_sum = _written(auction.successor_sum, n, successor_sum)
+    auction.delay = _written(auction.delay, n, delay)
+    auction.job = _written(auction.job, n, job + auction.jobs)
+    auction.missing = _written(auction.missing, n, first_predecessor[1:] - first_predecessor[:-1])
+    before = auction.first_successor[n]
+    auction.first_successor = _written(auction.first_successor, n, first_successor + before)
+    auction.successor = _written(auction.successor, before, successor + n)
+    auction.first_predecessor = _written(auction.first_predecessor, n, first_predecessor + before)
+    auction.predecessor = _written(auction.predecessor, before, predecessor + n)
+    k = auction.jobs
+    curves = auction.first_point[k]
+    auction.first_task = _written(auction.first_task, k, first_task + n)
+    auction.submit = _written(auction.submit, k, submit)
+    auction.critical_path = _written(auction.critical_path, k, critical_path)
+    auction.value = _written(auction.value, k, value)
+    auction.deadline = _written(auction.deadline, k, deadline)
+    auction.first_point = _written(auction.first_point, k, first_point + curves)
+    auction.left = _written(auction.left, k, first_task[1:] - first_task[:-1])
+    auction.slr = _written(auction.slr, curves, slr)
+    auction.factor = _written(auction.factor, curves, factor)
+    auction.tail = _written(auction.tail, curves, tail)
+    _count_in(auction, rows, submit.size)
 
 
 @compiled
-def append_rigid(state, submit, length, cores, kind, ccr):
+def append_rigid(auction, submit, length, cores, kind, ccr):
     """Make a rigid job known: as `append` does a workflow of one task whose worth never falls.
 
     Parameters
@@ -430,29 +429,28 @@ def append_rigid(state, submit, length, cores, kind, ccr):
     ccr
         How long data travel, as a share of the time in which they are made.
     """
-    m = state
-    n, k, point = m.tasks, m.jobs, m.first_point[m.jobs]
-    runtime = length / m.tick
-    m.runtime = _filled(m.runtime, n, 1, length)
-    m.cores = _filled(m.cores, n, 1, cores)
-    m.kind = _filled(m.kind, n, 1, kind)
-    m.rank = _filled(m.rank, n, 1, runtime)
-    m.successor_sum = _filled(m.successor_sum, n, 1, runtime * cores)
-    m.delay = _filled(m.delay, n, 1, np.ceil(ccr * runtime) * m.tick)
-    m.job = _filled(m.job, n, 1, k)
-    m.missing = _filled(m.missing, n, 1, 0)
-    m.first_successor = _filled(m.first_successor, n + 1, 1, m.first_successor[n])
-    m.first_predecessor = _filled(m.first_predecessor, n + 1, 1, m.first_predecessor[n])
-    m.first_task = _filled(m.first_task, k + 1, 1, n + 1)
-    m.submit = _filled(m.submit, k, 1, submit)
-    m.critical_path = _filled(m.critical_path, k, 1, runtime)
-    m.value = _filled(m.value, k, 1, length * cores / m.tick)
-    m.deadline = _filled(m.deadline, k, 1, np.inf)
-    m.first_point = _filled(m.first_point, k + 1, 1, point + len(_FOREVER))
-    m.left = _filled(m.left, k, 1, 1)
+    n, k, point = auction.tasks, auction.jobs, auction.first_point[auction.jobs]
+    runtime = length / auction.tick
+    auction.runtime = _filled(auction.runtime, n, 1, length)
+    auction.cores = _filled(auction.cores, n, 1, cores)
+    auction.kind = _filled(auction.kind, n, 1, kind)
+    auction.rank = _filled(auction.rank, n, 1, runtime)
+    auction.successor_sum = _filled(auction.successor_sum, n, 1, runtime * cores)
+    auction.delay = _filled(auction.delay, n, 1, np.ceil(ccr * runtime) * auction.tick)
+    auction.job = _filled(auction.job, n, 1, k)
+    auction.missing = _filled(auction.missing, n, 1, 0)
+    auction.first_successor = _filled(auction.first_successor, n + 1, 1, auction.first_successor[n])
+    auction.first_predecessor = _filled(auction.first_predecessor, n + 1, 1, auction.first_predecessor[n])
+    auction.first_task = _filled(auction.first_task, k + 1, 1, n + 1)
+    auction.submit = _filled(auction.submit, k, 1, submit)
+    auction.critical_path = _filled(auction.critical_path, k, 1, runtime)
+    auction.value = _filled(auction.value, k, 1, length * cores / auction.tick)
+    auction.deadline = _filled(auction.deadline, k, 1, np.inf)
+    auction.first_point = _filled(auction.first_point, k + 1, 1, point + len(_FOREVER))
+    auction.left = _filled(auction.left, k, 1, 1)
     for slr, factor in _FOREVER:
-        m.slr = _filled(m.slr, point, 1, slr)
-        m.factor = _filled(m.factor, point, 1, factor)
-        m.tail = _filled(m.tail, point, 1, 0.0)  # no area follows a point at infinity
+        auction.slr = _filled(auction.slr, point, 1, slr)
+        auction.factor = _filled(auction.factor, point, 1, factor)
+        auction.tail = _filled(auction.tail, point, 1, 0.0)  # no area follows a point at infinity
         point += 1
-    _count_in(m, 1, 1)
+    _count_in(auction, 1, 1)
