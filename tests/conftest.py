@@ -35,9 +35,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # To look for garbage in all that was imported, again and again, took an eighth of the time. The models of tests are
-# small: a thousand of them fit into memory.
-gc.set_threshold(100_000)
-environment._COLLECT_EVERY = 1000
+# small: hundreds of them fit into memory.
+gc.set_threshold(20_000)
+environment._COLLECT_EVERY = 250
 
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="schedlab-tests-")  # not among the notes of who runs the tests
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
