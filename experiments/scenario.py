@@ -1,7 +1,7 @@
 """Scenario: what is simulated, on which clusters, in which window, as a request asks for it."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -11,7 +11,7 @@ from experiments.calibration import doubt_of_limits, doubt_of_size
 from experiments.capacity_source import CapacitySource
 from experiments.dates import instant_of
 from experiments.inputs import WorkloadFile, count_of, notes_of
-from experiments.option import SHARED, SUPPLY, WHERE, Group, Option
+from experiments.option import SHARED, SUPPLY, WHERE, Group, Option, flag_of
 from experiments.policy import TARGETED
 from experiments.workflow_inputs import WorkflowFolder, parse_clusters
 from simmodels.clusters.capacity import Capacity
@@ -63,6 +63,44 @@ class Scenario:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SiteOptions:
+    """What is said of all clusters alike, by the names that `simmodels.Site` has: a field more is an option more.
+
+    Parameters
+    ----------
+    cores_per_machine
+        Clusters consist of machines with this many cores.
+
+    Raises
+    ------
+    RequestError
+        A value is out of range, or is one of machines, and there are none.
+    """
+
+    cores_per_machine: Annotated[int | None, Option(WHERE, default="pools of cores")] = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no site has."""
+        if self.cores_per_machine is not None:
+            as_integer("--cores-per-machine", self.cores_per_machine, 1)
+            Site(machines=1, **self.values())
+        elif self.chosen():
+            raise RequestError(f"{flag_of(next(iter(self.chosen())))} needs machines", "add --cores-per-machine N")
+
+    def values(self) -> dict[str, Any]:
+        """Return all of them by name, as `simmodels.Site` takes them."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def chosen(self) -> dict[str, Any]:
+        """Return those that differ from the default, but the size of the machines."""
+        return {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.name != "cores_per_machine" and getattr(self, each.name) != each.default
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioRequest:
     """What a request says of what is simulated, and where.
 
@@ -72,8 +110,8 @@ class ScenarioRequest:
         The file of a log, the folder of workflows; one of them at least.
     clusters
         The clusters, such as 3x1000:Kind1,2000; a cluster without a kind accepts any task.
-    cores_per_machine
-        Clusters consist of machines with this many cores.
+    site
+        What is said of all clusters alike.
     from_s
         Where the simulated interval begins, such as 7d; jobs submitted before that would still run are running then.
     until_s
@@ -109,7 +147,7 @@ class ScenarioRequest:
         tuple[ClusterSpec, ...] | None,
         Option(WHERE, "NxCORES:KIND,...", "one of --cores, or of 64 for workflows", parse=parse_clusters),
     ] = None
-    cores_per_machine: Annotated[int | None, Option(WHERE, default="pools of cores")] = None
+    site: SiteOptions = SiteOptions()
     from_s: Annotated[float | None, Option(WHERE, default="the first submission")] = None
     until_s: Annotated[float | None, Option(WHERE, default="the last submission")] = None
     capacity_source: CapacitySource | None = None
@@ -130,8 +168,6 @@ class ScenarioRequest:
         if self.clusters is not None and cores is not None:
             raise RequestError("--cores and --clusters exclude each other", "omit one of them")
         size = self.cores_per_machine
-        if size is not None:
-            as_integer("--cores-per-machine", size, 1)
         for given, option in (
             (self.capacity_source, "--walk or --series"),
             (self.checkpoints, "--checkpoint-cost"),
@@ -163,6 +199,11 @@ class ScenarioRequest:
             what = "--from and --until do not go with workflows, a bid or a router"
             raise RequestError(what, "simulate a log alone, in one queue or by one placer")
         return found
+
+    @property
+    def cores_per_machine(self) -> int | None:
+        """Return the cores of a machine; None for pools of cores."""
+        return self.site.cores_per_machine
 
     @property
     def checkpoints(self) -> Checkpoints | None:
@@ -289,9 +330,9 @@ class ScenarioRequest:
                     name=spec.name,
                     kind=spec.kind,
                     machines=spec.cores // size or None,
-                    cores_per_machine=size,
                     capacity=capacity,
                     checkpoints=self.checkpoints,
+                    **self.site.values(),
                 )
             )
         return tuple(sites)
@@ -341,7 +382,12 @@ class ScenarioRequest:
         return first, last + 2 * (work_s + float(work.runtime_s[known].max()))
 
     def _where(self, scenario: Scenario) -> str:
-        """Return the clusters in words."""
+        """Return the clusters in words, with what was chosen of them."""
+        chosen = [f"{name.replace('_', ' ')} {value}" for name, value in self.site.chosen().items()]
+        return ", ".join([self._sizes(scenario), *chosen])
+
+    def _sizes(self, scenario: Scenario) -> str:
+        """Return the sizes of the clusters in words."""
         size = self.cores_per_machine
         if size is not None and self.capacity_source is not None and self.clusters is None:
             assert scenario.on is not None  # noqa: S101  machines
