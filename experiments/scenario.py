@@ -70,6 +70,8 @@ class SiteOptions:
     ----------
     cores_per_machine
         Clusters consist of machines with this many cores.
+    speed
+        How many seconds of a job a machine does in a second.
 
     Raises
     ------
@@ -78,6 +80,7 @@ class SiteOptions:
     """
 
     cores_per_machine: Annotated[int | None, Option(WHERE, default="pools of cores")] = None
+    speed: Annotated[float, Option(WHERE)] = 1.0
 
     def __post_init__(self) -> None:
         """Refuse what no site has."""

@@ -167,6 +167,8 @@ MISTAKES = {
         "a queue on 2 clusters; give one cluster, or a router before several..."
     ),
     "simulate -w log.swf --walk 8:4:1h": "--walk or --series needs machines; add --cores-per-machine N...",
+    "compare -w log.swf --speed 2": "--speed needs machines; add --cores-per-machine N...",
+    "simulate -w log.swf --cores-per-machine 8 --speed 0": "speed must be a finite number > 0 (got 0.0)...",
     "simulate -w log.swf --cores-per-machine 8 --bid SRTF --from 1d": "--from and --until do not go with workflows...",
     "simulate -w log.swf --router Auction --no-forward": "--router Auction sets --forward itself; omit one...",
     "simulate -w log.swf --draw-from 1d": "--draw-from and --draw-to have no effect without a figure; add...",

@@ -64,6 +64,14 @@ COMBINATIONS: dict[str, tuple[tuple[str, ...], Callable[[], sm.Schedule]]] = {
         (*LOG, *MACHINES, "--heuristic", "FirstFit", "--order", "SPF", "--drop-oversized"),
         lambda: sm.simulate(narrow(8), on=sm.Site(**SITE), heuristic="FirstFit", order="SPF"),
     ),
+    "a log on fast machines": (
+        (*LOG, *MACHINES, "--speed", "2"),
+        lambda: sm.simulate(log(), on=sm.Site(**SITE, speed=2.0)),
+    ),
+    "a log and workflows in an auction of slow machines": (
+        (*LOG, *FLOWS, *MACHINES, "--speed", "0.5", "--bid", "PVR", "--ccr", "0"),
+        lambda: sm.simulate(sm.Workload.concat([log(), flows()]), on=sm.Site(**SITE, speed=0.5), bid="PVR", ccr=0.0),
+    ),
     "a queue on a walk": (
         (*LOG, "--cores-per-machine", "8", "--walk", "5:4:1h", "--order", "SAF", "--mode", "drain"),
         lambda: sm.simulate(
