@@ -225,7 +225,11 @@ def _label_with_dates(axes: Axes, window_s: tuple[float, float], log: Workload, 
 
 
 def grouped(value: float, _position: object = None) -> str:
-    """Return a number with its thousands set apart, whole ones without a point."""
+    """Return a whole number with its thousands set apart, another one to six digits.
+
+    It labels a place on an axis, or a value that the caller has rounded, and so is not rounded to the digits of a
+    table's cell (`simmodels.ground.cards.number`) or of a claim (`experiments.campaigns.claims.Claim.shown`).
+    """
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:g}"
 
 

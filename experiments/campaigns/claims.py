@@ -207,7 +207,11 @@ class Claim:
         return "fraction" if self.unit == _PERCENT else self.unit
 
     def shown(self, value: float) -> str:
-        """Return a value in the claim's unit, to three digits or to the unit."""
+        """Return a value in the claim's unit, to three digits or to the unit.
+
+        It stands in a sentence beside its interval, whose width is what matters: fewer digits than in the cells of
+        tables (`simmodels.ground.cards.number`), or at the ticks of axes (`experiments.drawing.grouped`).
+        """
         value = value * 100 if self.unit == _PERCENT else value
         text = f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
         return f"{text} {self.unit}".rstrip()

@@ -189,7 +189,11 @@ def sliced(time_s: Floats, value: Floats, window_s: tuple[float, float]) -> Floa
 
 
 def number(value: float) -> str:
-    """Return a number as cards, tables and reports show it: to four digits, from a thousand on ``12,346``."""
+    """Return a number as cards, tables and reports show it: to four digits, from a thousand on ``12,346``.
+
+    Its zeros at the end stay, so that the digits of a column are comparable; a claim's numbers stand in sentences, and
+    the ticks of an axis at exact places, so these have forms of their own.
+    """
     if not np.isfinite(value):
         return "none" if np.isnan(value) else str(value)
     if value == int(value) or abs(value) >= 999.95:
