@@ -290,7 +290,8 @@ def run(
                 done = placer.waiting.size == 0
             if done:  # however the machines change
                 break
-            if coming > max(last, now) and wake == np.inf and not _any_failed(powers):
+            acts = queue is None and wake < np.inf  # a queue's promise is void if nothing runs, and none comes
+            if coming > max(last, now) and not acts and not _any_failed(powers):
                 break  # what waits never starts: all machines are on that will be
         if coming > until or coming == np.inf:
             break

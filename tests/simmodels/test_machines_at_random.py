@@ -210,7 +210,7 @@ def assert_both_agree_on_outages(
 ) -> None:
     window = data.draw(st.sampled_from([None, case["window"]]))
     begin = window[0] if window else case["rows"][0][0]
-    found = data.draw(outages(5, begin, case["unit"], [each.time_s for each in changes]))
+    found = data.draw(outages(5, begin, case["unit"], [each.time_s for each in changes], ends=window is not None))
     capacity = data.draw(st.sampled_from([None, changes]))
     site = sm.Site(machines=5, cores_per_machine=4, capacity=capacity, checkpoints=saved, **found)
     how: dict[str, Any] = {"on": site, "heuristic": case["heuristic"], "window_s": window, **case["options"]}

@@ -100,7 +100,7 @@ def sites(draw: st.DrawFn) -> list[sm.Site]:
                 capacity=table,  # type: ignore[arg-type]  # made a Capacity
                 removes=removes,  # type: ignore[arg-type]  # one of two
                 checkpoints=saving,
-                **draw(outages(count, 0.0, 1.0, [each.time_s for each in table or ()])),
+                **draw(outages(count, 0.0, 1.0, [each.time_s for each in table or ()], ends=True)),
             )
         )
     return found

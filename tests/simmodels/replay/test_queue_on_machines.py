@@ -278,7 +278,9 @@ def assert_outages_agree(model: tuple[list[tuple[float, ...]], dict[str, Any]], 
         capacity=capacity,
         removes="highest" if capacity is None else given_["removes"],
         checkpoints=options.pop("checkpoints", None),
-        **data.draw(outages(count, begin, unit, [each.time_s for each in given_["capacity"]])),
+        **data.draw(
+            outages(count, begin, unit, [each.time_s for each in given_["capacity"]], ends="window_s" in options)
+        ),
     )
     assert_engines_agree(rows, {**options, "on": site})
 
