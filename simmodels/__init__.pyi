@@ -1,6 +1,7 @@
 from simmodels.clusters.capacity import Capacity, CapacityChange
 from simmodels.clusters.checkpoints import Checkpoints, young_daly_s
 from simmodels.clusters.energy import Power, Signal
+from simmodels.clusters.limits import Limit, Limits
 from simmodels.clusters.outages import FailureLaw, MaintenanceWindow
 from simmodels.clusters.site import Site
 from simmodels.clusters.sizes import Machines
@@ -86,6 +87,8 @@ __all__ = [
     "ImpossibleJobError",
     "Job",
     "LeastLoaded",
+    "Limit",
+    "Limits",
     "Lost",
     "Machine",
     "Machines",

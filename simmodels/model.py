@@ -11,6 +11,7 @@ from simmodels.clusters.site import Site
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import as_window
 from simmodels.policies.auction_options import AuctionOptions
+from simmodels.policies.parties import require_startable
 from simmodels.policies.placement_options import PlacementOptions, require_lengths
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.work.window import windowed
@@ -111,6 +112,8 @@ class Model:
 
     def require_runnable(self) -> None:
         """Refuse rigid jobs that can never run, or cannot be distinguished on machines; the entities check tasks."""
+        if isinstance(self.options, QueueOptions) and self.options.limits is not None:
+            require_startable(self.options.limits, self.work)
         if self.router is not None or isinstance(self.options, AuctionOptions) or not self.work.is_rigid:
             return
         site = self.site

@@ -5,13 +5,14 @@ It keeps Python lists, looks at everything again after each start, and shares no
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
 from simmodels.work.workload import Workload
+from tests import naive_limits
 
 Formula = Callable[..., float]
 
@@ -56,6 +57,7 @@ class Row:
     estimate: float
     cores: int
     drawn: float
+    of: Mapping[str, int] = field(default_factory=dict)  # its user, and its further columns
 
     def value(self, order: str, now: float) -> float:
         with np.errstate(all="ignore"):
@@ -83,6 +85,7 @@ class Naive:
     warm_jobs: int = 0
     max_starts: int | None = None
     max_backfills: int | None = None
+    limits: naive_limits.Rules = ()
     waiting: list[Row] = field(default_factory=list)  # by rank
     running: list[Row] = field(default_factory=list)  # in order of start
     started: dict[int, float] = field(default_factory=dict)
@@ -110,7 +113,10 @@ class Naive:
                 return (0, 0.0, row.rank)
             return (1, row.value(order, now), row.rank)
 
-        return sorted(self.waiting[: self.queue_depth], key=place)
+        return sorted((row for row in self.waiting[: self.queue_depth] if not self.is_over(row)), key=place)
+
+    def is_over(self, row: Row) -> bool:
+        return naive_limits.is_over(self.limits, row, self.running)
 
     def finish(self, row: Row, now: float) -> None:
         self.running.remove(row)
@@ -126,6 +132,7 @@ class Naive:
                     return
                 backfilled += 1
             self.plan_is_due |= self.queue_depth is not None and len(self.waiting) > self.queue_depth
+            self.plan_is_due |= bool(self.limits)
             self.waiting.remove(row)
             self.promised.pop(row.rank, None)
             self.started[row.rank] = now
@@ -135,10 +142,15 @@ class Naive:
         if not self.waiting:
             return None
         if self.waiting[0].rank < self.warm_jobs:
-            return self.waiting[0] if self.waiting[0].cores <= self.free() else None
+            warm = [row for row in self.waiting if row.rank < self.warm_jobs and not self.is_over(row)]
+            return warm[0] if warm and warm[0].cores <= self.free() else None
         if sum(rank < self.warm_jobs for rank in self.started) < self.warm_jobs:
             return None  # a warm job is still to come
         queue = self.in_order(self.order, now)
+        if not queue:  # all are over a limit
+            self.promised.clear()
+            self.ended_early, self.plan_is_due = True, True
+            return None
         fitting = [row for row in queue if row.cores <= self.free()]
         if self.backfilling == "none":
             return queue[0] if queue[0] in fitting else None
@@ -172,6 +184,9 @@ class Naive:
 
     def promise(self, queue: list[Row], now: float) -> None:
         """Bring the promises up to date."""
+        for row in [row for row in self.waiting if row.rank in self.promised and row not in queue]:
+            del self.promised[row.rank]  # it is over a limit now
+            self.ended_early = True
         overran = any(until(self.started[row.rank], row.estimate) < now for row in self.running)
         if overran or any(start < now for start in self.promised.values()):
             self.plan_again(queue, now)
@@ -262,7 +277,8 @@ def simulate(
     for rank, i in enumerate(by_rank):
         job = workload.job(i)
         number = 0.0 if drawn is None else float(drawn[rank])
-        rows.append(Row(rank, job.submit_s, job.runtime_s, job.estimate_s, job.cores, number))
+        of = {"user": job.user_id, **{name: int(value) for name, value in (job.extras or {}).items()}}
+        rows.append(Row(rank, job.submit_s, job.runtime_s, job.estimate_s, job.cores, number, of))
     naive = Naive(cores, **options)
     naive.run(rows)
     start_s, end_s = [math.nan] * len(rows), [math.nan] * len(rows)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests import naive_limits
+
 Span = tuple[int, float, float, float, str]
 Use = tuple[float, float, int]  # from, until, cores
 
@@ -38,6 +40,11 @@ class Row:
     length: float = math.nan  # how long the next attempt takes, by its estimate
     done: bool = False
 
+    @property
+    def of(self) -> dict[str, int]:
+        """Whose it is: of one of three users, in turn."""
+        return {"user": self.number % 3}
+
 
 @dataclass
 class Naive:
@@ -57,6 +64,7 @@ class Naive:
     queue_depth: int | None = None
     warm_jobs: int = 0
     overrun: str = "run"
+    limits: naive_limits.Rules | None = None
     speeds: Sequence[float] = ()  # of each machine
     known: list[Row] = field(default_factory=list)  # which have been submitted
     waiting: list[Row] = field(default_factory=list)
@@ -186,14 +194,18 @@ class Naive:
             return (0, 0.0, row.number) if late else (1, ORDERS[order](row), row.number)
 
         looked_at = sorted(self.waiting, key=lambda row: row.number)[: self.queue_depth]
-        return sorted(looked_at, key=place)
+        return sorted((row for row in looked_at if not self.is_over(row)), key=place)
+
+    def is_over(self, row: Row) -> bool:
+        """Return whether a job would exceed a limit if it started now."""
+        return naive_limits.is_over(self.limits or (), row, self.running)
 
     def first_to_start(self) -> tuple[Row, dict[float, int], bool] | None:
         """Return who starts next, how many cores it gets by when these go, and whether nobody waits before it."""
         room = self.room()
         warm = [row for row in self.known if row.number < self.warm_jobs]
         if len([row for row in warm if row not in self.waiting]) < self.warm_jobs:  # first come, first served
-            first = next((row for row in warm if row in self.waiting), None)
+            first = next((row for row in warm if row in self.waiting and not self.is_over(row)), None)
             taken = None if first is None else room.take(first, self.now)
             return None if first is None or taken is None else (first, taken, True)
         queue = self.in_order(self.order)

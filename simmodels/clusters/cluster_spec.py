@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from simmodels.clusters.limits import Limits
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import as_integer
 
@@ -102,6 +103,9 @@ class Terms:
         `changed`, a cluster or a scheduler of the user's.
     network, ccr, tick_s
         How the data of workflows travelled; see `simmodels.Auctioneer`.
+    limits
+        How much of each cluster the jobs of users, groups and queues might have; None for no limits, or if they were
+        not the same everywhere.
 
     Examples
     --------
@@ -116,6 +120,7 @@ class Terms:
     network: Literal["cluster", "kind", "none"] = "none"
     ccr: float = 0.0
     tick_s: float = 1.0
+    limits: Limits | None = field(default=None, repr=False)
 
     @property
     def travel(self) -> tuple[str, float, float] | None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final, Unpack
 
 import numpy as np
@@ -19,6 +20,7 @@ from simmodels.errors import RequestError
 from simmodels.passes import queue_events as queue
 from simmodels.passes.queue_transfer import take_over
 from simmodels.policies.options import takes_options
+from simmodels.policies.parties import require_startable
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import Backfilling, QueueOptions, raise_refused
 from simmodels.policies.rows import require_columns, row_of
@@ -85,7 +87,10 @@ class QueueScheduler(Scheduler):
         columns = (np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM, np.int64))
         self._submit, self._runtime, self._estimate, self._cores = columns
         self._rows = self.options.rows(_ROOM)
-        self._queue = self.options.open(columns, free=cluster.free_cores, draw=self._drawn(_ROOM), rows=self._rows)
+        self._parties = self.options.parties(_ROOM)
+        self._queue = self.options.open(
+            columns, free=cluster.free_cores, draw=self._drawn(_ROOM), rows=self._rows, parties=self._parties
+        )
         self._address = int(address_of(self._queue))
         self._plan = QueuePlan(self._expected_s)
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
@@ -103,20 +108,28 @@ class QueueScheduler(Scheduler):
     # -- what happens to it -------------------------------------------------------------------------
 
     def accept(self, workload: Workload) -> None:
-        """Refuse a workload with a job that can never run here, or without a column that an order names."""
+        """Refuse a workload with a job that can never run here, or without a column that an order or a limit names."""
         super().accept(workload)
         require_columns(self._rows.names, workload)
+        if self.options.limits is not None:
+            require_startable(self.options.limits, self.as_jobs(workload))
 
     def enqueue(self, job: Job) -> None:
-        """Take a job that was submitted already, to a router; refuse one without a number that an order names."""
+        """Take a job that was submitted already, to a router.
+
+        It refuses one that could never start under the limits, or without a number that an order or a limit names.
+        """
         if self._rows.names:
             row_of(self._rows.names, job)
+        if self._parties is not None:
+            self._parties.require(job)
         super().enqueue(job)
 
     def resume(self, jobs: Sequence[Job]) -> None:
         """Let jobs that ran since their submission run on now, before anything else; those that do not fit are dropped.
 
         So are those that were killed before, at their estimate. One that loses its machine runs again from its start.
+        They run whatever the limits, which count them.
         """
         now, before = float(self.env.now), self._arrived
         for job, runs in zip(jobs, run_on(jobs, now, free=self.cluster.free_cores, kill=self._kill), strict=True):
@@ -127,7 +140,8 @@ class QueueScheduler(Scheduler):
                 self._enter(job, now)
         self._plan.note_change()
         # All fit, so they all start, whatever the order.
-        self._start_all(self._decided(now, 0, self._arrived - before))
+        with nullcontext() if self._parties is None else self._parties.lifted():
+            self._start_all(self._decided(now, 0, self._arrived - before))
 
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended."""
@@ -199,7 +213,7 @@ class QueueScheduler(Scheduler):
                 start_s[attempt.slot] = attempt.start_s
         columns = (self._submit, self._runtime, self._estimate, self._cores)
         old, draw = self._queue, self._drawn(self._room)
-        self._queue = self.options.open(columns, free=0, draw=draw, rows=self._rows)
+        self._queue = self.options.open(columns, free=0, draw=draw, rows=self._rows, parties=self._parties)
         self._address = int(address_of(self._queue))
         take_over(self._queue, old, start_s, float(self.env.now))
 
@@ -229,6 +243,16 @@ class QueueScheduler(Scheduler):
     def queued(self) -> list[Job]:
         """Return the jobs in the queue (within `queue_depth`), in order, as of the last decision."""
         return [self._jobs[slot] for slot in state.waiting_slots(self._queue).tolist()]
+
+    def waits_for(self, job: Job) -> str | None:
+        """Return the limit that a job in the queue would exceed if it started now: ``user 17 may run 4 jobs``.
+
+        None if it would exceed none, or is not in the queue.
+        """
+        slot = self._slot_of.get(id(job), -1)
+        if self._parties is None or slot not in state.waiting_slots(self._queue):
+            return None
+        return self._parties.waits_for(slot, job.cores) or None
 
     def stuck(self, most: Mapping[Cluster, int]) -> Sequence[Job]:
         """Return the jobs that wait here and never start: too wide ones, and all others, if these block the queue."""
@@ -360,8 +384,12 @@ class QueueScheduler(Scheduler):
             self._submit, self._runtime, self._estimate, self._cores = grown
             self._rows.grow(self._room)
             state.set_rows(self._queue, *self._rows.matrices)
+            if self._parties is not None:
+                self._parties.grown()
         if self._rows.names:
             self._rows.fill(slot, job)
+        if self._parties is not None:
+            self._parties.fill(slot, job)
         self._submit[slot] = now
         self._cores[slot] = job.cores
         self._runtime[slot], self._estimate[slot] = self.cluster.lengths_s(job)
@@ -457,6 +485,8 @@ class QueueScheduler(Scheduler):
         """Publish why jobs were backfilled, and what was reserved."""
         now, backfilling = float(self.env.now), self.options.backfilling
         waiting = state.waiting_slots(self._queue).tolist()
+        if self._parties is not None:  # nothing is promised to a job that is over a limit
+            waiting = [slot for slot in waiting if not self._parties.waits_for(slot, self._jobs[slot].cores)]
         # Without a pass since the keys were computed, who is first by an order that moves is not known.
         known = not self.order.moving or bool(attempts) or queue.has_fitting(self._queue)
         if not waiting or backfilling == "none" or not (known or backfilling == "conservative"):
@@ -492,7 +522,8 @@ class QueueScheduler(Scheduler):
 
     def terms(self) -> Terms:
         """Return what a schedule of this queue is proved by."""
-        return Terms(overrun=self.options.overrun if len(self._overruns) == 1 else None)
+        overrun = self.options.overrun if len(self._overruns) == 1 else None
+        return Terms(overrun=overrun, limits=self.options.limits)
 
     def start(self, job: Job) -> Attempt:  # type: ignore[override]  # the machines are always the lowest
         """Start a job that the pass chose; if overridden, with as many cores as it asked for."""

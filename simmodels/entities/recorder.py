@@ -226,7 +226,7 @@ class Recorder(Record):
         elif deciders:
             about["schedulers"] = [each.about() for each in deciders]
         said = [each.terms() for each in deciders] or [Terms()]
-        overruns = {each.overrun for each in said}
+        overruns, limits = {each.overrun for each in said}, {each.limits for each in said}
         before = [each for each in routers if each not in deciders]
         if rules := [rule for each in before if (rule := each.about())]:
             about["routers"] = rules
@@ -239,7 +239,8 @@ class Recorder(Record):
         if changed and table["changed"].any():
             about["runtimes"] = "modelled"
         overrun = overruns.pop() if len(overruns) == 1 else None
-        return replace(travel, overrun=overrun, modelled=changed or modelled), about
+        same = limits.pop() if len(limits) == 1 else None
+        return replace(travel, overrun=overrun, modelled=changed or modelled, limits=same), about
 
     def _columns(
         self, table: pd.DataFrame, at: NDArray[np.int64], clusters: Sequence[Cluster], parts: pd.DataFrame | None

@@ -5,6 +5,9 @@ Each pass reads the queue in order and the running jobs by expected end, and wri
 Where machines are about to go, it gets the cores by when these go (`simmodels.structures.classes`), and takes out of
 them what it starts; else None, and all free cores are alike.
 
+A job that is over a limit is passed over, as if it did not wait. What a pass starts counts at once. If that puts the
+job over a limit for which it holds cores free, it stops, and is called again.
+
 - none: the head of the queue blocks (strict list scheduling).
 - greedy: every job that fits starts, in order; nothing is reserved.
 - EASY: the head gets the one reservation, and no job that starts before it may delay it (Lifka 1995,
@@ -15,14 +18,18 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import MOST
+from simmodels.passes.limiting import count_start, held, is_over
 from simmodels.structures.classes import book, takes_now
+from simmodels.structures.limit_state import HELD
 from simmodels.structures.queue_state import EASY
 from simmodels.structures.sorted_blocks import next_fitting, sort_pairs
 
 
 @compiled
 def start_heads(queue, now, classes, placed, below, most):
-    """Start jobs from the head of the queue while they fit; return how many, and how many cores are left.
+    """Start jobs from the head of the queue while they fit; return how many, how many cores are left, and who is next.
+
+    That is the place (block in chain, entry) of the job that stopped it, (-1, -1) if there is none.
 
     Parameters
     ----------
@@ -36,20 +43,27 @@ def start_heads(queue, now, classes, placed, below, most):
         How many start at most.
     """
     waiting, free = queue.waiting, queue.free if classes is None else classes.free.sum()
+    limited = queue.limited
     n = 0
     for c in range(waiting.blocks):
         b = waiting.chain[c]
+        if waiting.min_cores[b] == HELD:
+            continue
         for i in range(waiting.count[b]):
             cores = waiting.cores[b, i]
             slot = waiting.slot[b, i]
+            if limited and held(queue, slot):
+                continue
             if cores > free or slot >= below or n == most:
-                return n, free
+                return n, free, c, i
             if classes is not None and not takes_now(classes, slot, now, cores, waiting.estimate[b, i]):
-                return n, free
+                return n, free, c, i
             placed[n] = slot
             n += 1
             free -= cores
-    return n, free
+            if limited:
+                count_start(queue, slot)
+    return n, free, -1, -1
 
 
 @compiled
@@ -142,16 +156,6 @@ def is_behind(queue, slot, other):
 
 
 @compiled
-def _entry(ordered, n):
-    """Return the place (block in chain, entry) of the n-th entry."""
-    c = 0
-    while n >= ordered.count[ordered.chain[c]]:
-        n -= ordered.count[ordered.chain[c]]
-        c += 1
-    return c, n
-
-
-@compiled
 def start_backfilled(queue, now, classes, placed, most):
     """Start heads while they fit, reserve for the next (EASY), start what does not delay it; return how many.
 
@@ -162,12 +166,12 @@ def start_backfilled(queue, now, classes, placed, most):
     """
     n, c, i, free = 0, 0, 0, queue.free if classes is None else classes.free.sum()
     backfill, same_order, head = queue.backfill, queue.same_order, np.int64(-1)
+    limited = queue.limited
     reserves = queue.backfilling == EASY
     if reserves or queue.most_backfills < MOST:  # else nothing is asked of the head
-        n, free = start_heads(queue, now, classes, placed, queue.arrived, most)
-        if n == min(queue.waiting.size, most):
+        n, free, c, i = start_heads(queue, now, classes, placed, queue.arrived, most)
+        if c < 0 or n == most:
             return n
-        c, i = _entry(queue.waiting, n)
         head = queue.waiting.slot[queue.waiting.chain[c], i]
         c, i = (c, i + 1) if same_order else (0, 0)  # backfilling begins behind the head
     shadow, extra = np.inf, free
@@ -183,6 +187,7 @@ def start_backfilled(queue, now, classes, placed, most):
         b = backfill.chain[c]
         slot, cores, estimate = backfill.slot[b, i], backfill.cores[b, i], backfill.estimate[b, i]
         may = same_order or is_behind(queue, slot, head)  # those before the head have started, and it is itself
+        may = may and not (limited and held(queue, slot))
         if may and (classes is None or takes_now(classes, slot, now, cores, estimate)):
             placed[n] = slot
             n += 1
@@ -190,5 +195,10 @@ def start_backfilled(queue, now, classes, placed, most):
             free -= cores
             if now + estimate > shadow:
                 extra -= cores
+            if limited:
+                count_start(queue, slot)
+                if head >= 0 and is_over(queue, head):  # it is passed over from now on
+                    queue.look_again = True
+                    return n
         c, i = next_fitting(backfill, c, i + 1, free, extra, now, shadow)
     return n

@@ -10,6 +10,9 @@ A job that runs past its estimate breaks the plan: then, as for the other backfi
 ending now, and all reservations are made again, in the queue's order, at every decision until it ends.
 A promised start for which a job that runs should end is a decision, also if nothing happens then; if it
 cannot be kept, all is planned again at once.
+
+A job that is over a limit has no reservation: it loses the one that it had, and gets another when it is not over any.
+So, in a queue with limits, all is looked at again after each start.
 """
 
 from typing import NamedTuple
@@ -18,6 +21,7 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.signals import heed_signals
+from simmodels.passes.limiting import count_start, held
 from simmodels.structures.classes import book
 from simmodels.structures.profile import add, advance, earlier, lasts_until, most_free, reset
 
@@ -49,13 +53,13 @@ def _reserve_new(queue, now, classes, next_start):
 
     Returns the earliest reserved start, given that of the others (`next_start`).
     """
-    waiting, reserved, profile = queue.waiting, queue.reserved, queue.profile
+    waiting, reserved, profile, limited = queue.waiting, queue.reserved, queue.profile, queue.limited
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
             heed_signals()
             slot = waiting.slot[b, i]
-            if np.isnan(reserved[slot]):
+            if np.isnan(reserved[slot]) and not (limited and held(queue, slot)):
                 reserved[slot] = book(profile, classes, slot, now, waiting.cores[b, i], waiting.estimate[b, i])
                 next_start = min(next_start, reserved[slot])
     return next_start
@@ -200,6 +204,29 @@ def first_promise(queue, now):
 
 
 @compiled
+def _give_back(queue):
+    """Take their reservations from the jobs that are over a limit; return the earliest reserved start of the others."""
+    waiting, reserved = queue.waiting, queue.reserved
+    next_start = np.inf
+    for c in range(waiting.blocks):
+        b = waiting.chain[c]
+        for i in range(waiting.count[b]):
+            slot = waiting.slot[b, i]
+            start = reserved[slot]
+            if np.isnan(start):
+                continue
+            if not held(queue, slot):
+                next_start = min(next_start, start)
+                continue
+            reserved[slot] = np.nan
+            if start < np.inf:
+                end = lasts_until(start, waiting.estimate[b, i])
+                add(queue.profile, start, end, queue.cores[slot])
+                queue.freed_until = max(queue.freed_until, end)
+    return next_start
+
+
+@compiled
 def _bring_up_to_date(queue, now, classes):
     """Bring the plan up to date: what was gained by early ends, what is new, what cannot be kept.
 
@@ -211,6 +238,8 @@ def _bring_up_to_date(queue, now, classes):
         return _plan_again(queue, now, classes)
     next_start = queue.next_reserved_start
     advance(queue.profile, now)
+    if queue.limited:
+        next_start = _give_back(queue)
     if queue.freed_until > now:
         next_start = _compress(queue, now, next_start)
     if queue.has_unreserved:
@@ -237,16 +266,24 @@ def start_reserved(queue, now, classes, placed, most):
         waiting, reserved = queue.waiting, queue.reserved
         free = queue.free if classes is None else classes.free.sum()
         waits = False  # a job before this one
+        limited = queue.limited
         for c in range(waiting.blocks):
             b = waiting.chain[c]
             for i in range(waiting.count[b]):
                 slot = waiting.slot[b, i]
+                if limited and held(queue, slot):
+                    continue
                 may = reserved[slot] == now and waiting.cores[b, i] <= free and n < most
                 if may and not (waits and queue.backfilled == queue.most_backfills):
                     placed[n] = slot
                     n += 1
                     queue.backfilled += waits
                     free -= waiting.cores[b, i]
+                    if limited:
+                        count_start(queue, slot)
+                        queue.look_again = True
+                        queue.next_reserved_start = now
+                        return n
                 else:
                     waits = True
                     next_start = min(next_start, reserved[slot])

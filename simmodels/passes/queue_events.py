@@ -14,6 +14,7 @@ from simmodels.ground.signals import heed_signals
 from simmodels.passes.backfilling import is_behind, reservation, start_backfilled, start_heads
 from simmodels.passes.conservative import first_promise, start_reserved
 from simmodels.passes.keys import key_of, refuse
+from simmodels.passes.limiting import count_end, first_in_line
 from simmodels.structures.arrays import grown
 from simmodels.structures.classes import expect_back, have_started, new_classes, places
 from simmodels.structures.profile import add, lasts_until
@@ -77,8 +78,8 @@ def place_of(queue, estimate, runtime, cores, row, now):
 def behind_first(queue, slots):
     """Return bool[slots]: which of these started although the first that waits, as last sorted, precedes them."""
     found = np.zeros(slots.size, np.bool_)
-    if queue.waiting.size:
-        first = queue.waiting.slot[queue.waiting.chain[0], 0]
+    first = first_in_line(queue)
+    if first >= 0:
         for k in range(slots.size):
             found[k] = is_behind(queue, slots[k], first)
     return found
@@ -140,7 +141,7 @@ def sort_again(queue, ordered, order, row, key, now):
             n += 1
     if not is_sorted:
         sort_pairs(ends, slots, queue.ends2, queue.slots2, n)
-        refill(ordered, ends, slots, queue.cores, queue.estimate, n)
+        refill(ordered, ends, slots, queue.shown, queue.estimate, n)
 
 
 @compiled
@@ -180,7 +181,7 @@ def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
                 queue.slots[n] = queue.waiting.slot[b, i]
                 queue.ends[n] = 0.0
                 n += 1
-        refill(backfill, queue.ends, queue.slots, queue.cores, queue.estimate, n)
+        refill(backfill, queue.ends, queue.slots, queue.shown, queue.estimate, n)
         queue.backfill = backfill
         sort_again(queue, backfill, backfill_order, queue.backfill_row, queue.backfill_key, now)
     queue.same_order = same
@@ -195,11 +196,11 @@ def _enter(queue, slot, now):
     """Put a job into the queue's lists."""
     key = _key(queue, queue.order, queue.row, slot, now)
     queue.key[slot] = key
-    insert(queue.waiting, key, slot, queue.cores[slot], queue.estimate[slot])
+    insert(queue.waiting, key, slot, queue.shown[slot], queue.estimate[slot])
     if not queue.same_order:
         key = _key(queue, queue.backfill_order, queue.backfill_row, slot, now)
         queue.backfill_key[slot] = key
-        insert(queue.backfill, key, slot, queue.cores[slot], queue.estimate[slot])
+        insert(queue.backfill, key, slot, queue.shown[slot], queue.estimate[slot])
     if queue.backfilling == CONSERVATIVE:
         queue.reserved[slot] = np.nan
         queue.has_unreserved = True
@@ -260,6 +261,8 @@ def finish(queue, slot, now):
 @compiled
 def _release(queue, slot, now):
     queue.free += queue.cores[slot]
+    if queue.limited:
+        count_end(queue, slot)
     if queue.backfilling >= EASY:
         end = queue.expected_end[slot]
         remove(queue.running, end, slot)
@@ -367,7 +370,7 @@ def _start_more(queue, now, classes, backfilling, below, n):
         expect_back(classes, now, queue.expected_end)
     placed, most = queue.placed[n:], _most_starts(queue)
     if backfilling == NONE:
-        more, _ = start_heads(queue, now, classes, placed, below, most)
+        more, _, _, _ = start_heads(queue, now, classes, placed, below, most)
     elif backfilling == CONSERVATIVE:
         more = start_reserved(queue, now, classes, placed, most)
     else:
@@ -406,9 +409,10 @@ def decide(queue, now, classes):
         sliding = queue.visible_below < queue.arrived
         if queue.moving or queue.backfill_moving:
             _sort_moving(queue, now)
+        queue.look_again = False
         more = _start_more(queue, now, classes, queue.backfilling, queue.arrived, n)
         n += more
-        if more == 0 or not sliding:
+        if more == 0 or not (sliding or queue.look_again):
             return n
         admit(queue, now)
 

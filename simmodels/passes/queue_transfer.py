@@ -4,6 +4,7 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled
 from simmodels.passes.queue_events import admit, expect
+from simmodels.structures.limit_state import count
 from simmodels.structures.profile import copy_profile
 from simmodels.structures.queue_state import CONSERVATIVE, EASY, RUNNING
 from simmodels.structures.sorted_blocks import refill
@@ -18,7 +19,7 @@ def take_over(queue, old, start, now):
     queue
         An empty queue with other options.
     old
-        The queue whose place it takes.
+        The queue whose place it takes; what is counted against its limits is the same for both.
     start
         float64[slots], when each running slot started.
     now
@@ -36,8 +37,8 @@ def take_over(queue, old, start, now):
 
 
 @compiled
-def _copy_list(queue, ordered, old, place):
-    """Hold what another list holds, by new slots: place[slot]; the order stays."""
+def _copy_list(queue, ordered, old, place, cores):
+    """Hold what another list holds, by new slots: place[slot], with these cores by new slot; the order stays."""
     n = 0
     for c in range(old.blocks):
         b = old.chain[c]
@@ -45,7 +46,7 @@ def _copy_list(queue, ordered, old, place):
             queue.ends[n] = old.key[b, i]
             queue.slots[n] = place[old.slot[b, i]]
             n += 1
-    refill(ordered, queue.ends, queue.slots, queue.cores, queue.estimate, n)
+    refill(ordered, queue.ends, queue.slots, cores, queue.estimate, n)
 
 
 @compiled
@@ -83,10 +84,14 @@ def carry_on(queue, old, kept):
     queue.ends, queue.slots = np.empty(room, np.float64), np.empty(room, np.int64)
     queue.ends2, queue.slots2 = np.empty(room, np.float64), np.empty(room, np.int64)
     queue.placed = np.empty(room, np.int64)
-    _copy_list(queue, queue.waiting, old.waiting, place)
+    if queue.limited:
+        for k in range(kept.size):
+            if queue.phase[k] == RUNNING:
+                count(queue.limits, k, queue.cores[k], 1)
+    _copy_list(queue, queue.waiting, old.waiting, place, queue.shown)
     if not queue.same_order:
-        _copy_list(queue, queue.backfill, old.backfill, place)
-    _copy_list(queue, queue.running, old.running, place)
+        _copy_list(queue, queue.backfill, old.backfill, place, queue.shown)
+    _copy_list(queue, queue.running, old.running, place, queue.cores)
     copy_profile(queue.profile, old.profile)
     queue.next_reserved_start = old.next_reserved_start
     queue.freed_until = old.freed_until

@@ -1,10 +1,12 @@
 """The types of options that are taken by name, for type checkers alone; made by `make options`."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
-from typing import Literal, TypedDict
+from os import PathLike
+from typing import Any, Literal, TypedDict
 
 from simmodels.clusters.checkpoints import Checkpoints
+from simmodels.clusters.limits import Limit, Limits
 from simmodels.policies.priority import Priority
 from simmodels.work.workload import Workload
 
@@ -66,6 +68,7 @@ class _WithBackfilling(TypedDict, total=False):
     warm_jobs: int
     max_starts: int | None
     max_backfills: int | None
+    limits: Limits | str | PathLike[str] | Iterable[Limit | Mapping[str, Any]] | None
 
 
 class AuctioneerOptions(_WithCcr, total=False):

@@ -4,12 +4,14 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Literal, NoReturn, Self
 
+from simmodels.clusters.limits import Limits
 from simmodels.errors import RequestError
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import Floats, Ints, as_integer
 from simmodels.policies.naming import as_order
 from simmodels.policies.options import Options
 from simmodels.policies.order import Order
+from simmodels.policies.parties import Parties
 from simmodels.policies.priority import Priority
 from simmodels.policies.rows import Rows
 from simmodels.structures.queue_state import QueueState, open_queue
@@ -59,6 +61,10 @@ class QueueOptions(Options):
     max_backfills
         Start at most this many jobs in one decision before others that wait, as Slurm's `bf_max_job_start`. By default
         all.
+    limits
+        How much of the cluster the jobs of users, groups and queues may have at once: rows, a table or a file, see
+        `simmodels.Limits`. A job that is over a limit is passed over. It counts for `queue_depth`, and predictions of
+        starts do not know that it waits. By default none.
     """
 
     changeable: ClassVar = ("order", "backfilling", "backfill_order", "threshold_s", "overrun", "queue_depth")
@@ -73,6 +79,7 @@ class QueueOptions(Options):
     warm_jobs: int = 0
     max_starts: int | None = None
     max_backfills: int | None = None
+    limits: Limits | None = None
 
     def _verified(self, given: Collection[str]) -> Self:  # noqa: ARG002  all are checked
         backfill_order, threshold_s, depth = self.backfill_order, self.threshold_s, self.queue_depth
@@ -96,6 +103,7 @@ class QueueOptions(Options):
             warm_jobs=as_integer("warm_jobs", self.warm_jobs, 0),
             max_starts=None if starts is None else as_integer("max_starts", starts, 1, also="None"),
             max_backfills=None if backfills is None else as_integer("max_backfills", backfills, 1, also="None"),
+            limits=None if self.limits is None else Limits.of(self.limits),
         )
 
     def with_order(self, order: str | Priority, backfill_order: str | Priority | None) -> Self:
@@ -122,7 +130,19 @@ class QueueOptions(Options):
         first, second = self.both
         return Rows((first.columns, () if second is first else second.columns), slots)
 
-    def open(self, columns: tuple[Floats, Floats, Floats, Ints], *, free: int, draw: Floats, rows: Rows) -> QueueState:
+    def parties(self, slots: int) -> Parties | None:
+        """Return parties for `slots` jobs, if there are limits."""
+        return None if self.limits is None else Parties(self.limits, slots)
+
+    def open(
+        self,
+        columns: tuple[Floats, Floats, Floats, Ints],
+        *,
+        free: int,
+        draw: Floats,
+        rows: Rows,
+        parties: Parties | None,
+    ) -> QueueState:
         """Return an empty queue with these options (see `simmodels.structures.queue_state.open_queue`)."""
         return open_queue(
             columns,
@@ -137,12 +157,15 @@ class QueueOptions(Options):
             max_backfills=self.max_backfills,
             draw=draw,
             rows=rows.matrices,
+            limits=None if parties is None else parties.state,
         )
 
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them."""
         second = None if self.backfill_order is None else self.backfill_order.name
-        return {**self.by_name(), "order": self.order.name, "backfill_order": second}
+        found = {**self.by_name(), "order": self.order.name, "backfill_order": second}
+        limits = found.pop("limits")
+        return found if limits is None else {**found, "limits": limits.table()}
 
 
 def as_order_of_queue(order: str | Priority) -> Priority:

@@ -25,6 +25,7 @@ from simmodels.replay.runs import (
     record_power,
 )
 from simmodels.structures.arrays import grown
+from simmodels.structures.limit_state import lift, restore
 from simmodels.structures.structure import found_at
 
 _power_at = found_at(POWER)
@@ -266,7 +267,9 @@ def run(
         for _ in range(warm):
             queue_events.arrive(queue, now)
         if warm > 0:
-            _start(queue, occupancy, runs, now, kill)
+            most = lift(queue.limits)  # they run already
+        _start(queue, occupancy, runs, now, kill)
+        restore(queue.limits, most)
     if placer is not None:
         placement_events.begin(placer, warm, now)
         _start_placed(placer, runs, speed, now)

@@ -7,11 +7,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from simmodels.clusters.cluster_spec import Terms
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import Floats
 from simmodels.ground.streams import stream
 from simmodels.passes.queue_events import set_order
 from simmodels.passes.queue_transfer import carry_on
+from simmodels.policies.parties import Parties
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
@@ -75,7 +77,9 @@ class Replay:
         slots = len(self.submit_s)
         self._by_event = options.decide == "event"
         self._draws: Floats = np.empty(0)
-        self._queue = options.open(columns, free=cores, draw=self._drawn(), rows=self._filled_rows(options))
+        self._queue = options.open(
+            columns, free=cores, draw=self._drawn(), rows=self._filled_rows(options), parties=self._filled_parties()
+        )
         self._loop = new_loop(slots, self._by_event)
         self.start_s = np.full(slots, np.nan)
         self.end_s = np.full(slots, np.nan)
@@ -198,6 +202,13 @@ class Replay:
         rows.fill_all(self.workload, slice(None) if self._rows is None else self._rows)
         return rows
 
+    def _filled_parties(self) -> Parties | None:
+        """Return of whom each slot is, if there are limits."""
+        parties = self.options.parties(len(self.submit_s))
+        if parties is not None:
+            parties.fill_all(self.workload, slice(None) if self._rows is None else self._rows)
+        return parties
+
     def waiting_slots(self) -> NDArray[np.int64]:
         """Return int64[waiting], the slots that wait (in the window of queue_depth), in order."""
         found: NDArray[np.int64] = waiting_slots(self._queue)
@@ -221,7 +232,10 @@ class Replay:
             ended = _by_row(ended, rows, np.full(len(workload), np.nan))
             outcome = _by_row(outcome, rows, np.full(len(workload), UNFINISHED, np.int8))
             counted = _by_row(counted, rows, np.zeros(len(workload), np.bool_))
-        return Schedule(workload, self.cores, started, ended, outcome=outcome, counted=counted, about=about)
+        terms = Terms(limits=self.options.limits)
+        return Schedule(
+            workload, self.cores, started, ended, outcome=outcome, counted=counted, terms=terms, about=about
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

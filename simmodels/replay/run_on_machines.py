@@ -125,7 +125,11 @@ class _Queue(_Rigid):
         of_orders = options.rows(len(self.rows))
         of_orders.fill_all(model.work, self.rows)
         columns = (submit_s, *lengths, model.work.cores[self.rows].copy())
-        self.state = options.open(columns, free=free, draw=self.drawn(asked=options.draws), rows=of_orders)
+        parties = options.parties(len(self.rows))
+        if parties is not None:
+            parties.fill_all(model.work, self.rows)
+        drawn = self.drawn(asked=options.draws)
+        self.state = options.open(columns, free=free, draw=drawn, rows=of_orders, parties=parties)
         self._submit_s = submit_s
 
     def run(self) -> tuple[bool, float]:
@@ -148,7 +152,7 @@ class _Queue(_Rigid):
     def schedule(self, last_s: float) -> Schedule:
         """Return the schedule."""
         found = self.platform.recorded(self.runs)
-        terms = Terms(overrun=self.options.overrun, modelled=True)
+        terms = Terms(overrun=self.options.overrun, modelled=True, limits=self.options.limits)
         parts = _spread(self.rows[found.slot], found)
         return self.made(found, self.end_s(found, last_s), terms, self.options.about(), parts)
 

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import ClusterSpec
+from simmodels.clusters.limits import NO_LIMIT, Party, core_seconds, numbers_of
 from simmodels.errors import IllegalScheduleError
 from simmodels.ground.instants import rounding_s
 from simmodels.results import metrics
@@ -27,6 +28,7 @@ from simmodels.results.attempts import (
 )
 from simmodels.results.course import Course, course
 from simmodels.results.evidence import Evidence
+from simmodels.work.columns import COLUMNS
 
 # -- each row by itself --------------------------------------------------------------------------------
 
@@ -224,6 +226,51 @@ def _prove_capacity(e: Evidence, runs: Attempts, spec: ClusterSpec, name: str) -
             raise IllegalScheduleError("capacity", what)
 
 
+def _limits(e: Evidence) -> None:
+    """Refuse a start with which a party has more on a cluster than its limits let it have."""
+    limits = e.terms.limits
+    if limits is None:
+        return
+    columns = {**e.workload.numbers, **{name: getattr(e.workload, name) for name in COLUMNS}}
+    e.refuse("limits", e.started & limits.refused(columns), "starts at {start_s} s, and could never start")
+    runs = e.attempts.take(~np.isnan(e.attempts.start_s))
+    of: dict[Party, list[NDArray[np.int64]]] = {}
+    for column in limits.columns:
+        values, at = np.unique(numbers_of(columns, column)[runs.row], return_inverse=True)
+        order = np.argsort(at, kind="stable")
+        first = np.searchsorted(at[order], np.arange(len(values) + 1))
+        for place, value in enumerate(values.tolist()):
+            for party in limits.parties(column, value):
+                of.setdefault(party, []).append(order[first[place] : first[place + 1]])
+    for party, parts in of.items():
+        theirs = runs.take(np.concatenate(parts))
+        for cluster in np.unique(theirs.cluster).tolist():
+            _prove_party(e, party, theirs.take(theirs.cluster == cluster))
+
+
+def _prove_party(e: Evidence, party: Party, runs: Attempts) -> None:
+    """Refuse a start with which a party has too much; what ran before the window began is counted, and not refused."""
+    cores = e.workload.cores[runs.row]
+    needed = {
+        "jobs": (np.ones(len(cores), np.int64), party.jobs),
+        "cores": (cores, party.cores),
+        "core-seconds": (core_seconds(cores, e.workload.estimate_s[runs.row]), party.core_s),
+    }
+    began = np.flatnonzero((runs.earlier_s == 0) & (runs.start_s != runs.end_s))
+    for what, (each, most) in needed.items():
+        if most == NO_LIMIT:
+            continue
+        time_s, used = metrics.step_function(runs.start_s, runs.end_s, each)
+        has = np.append(0, used)[np.searchsorted(time_s, runs.start_s[began], side="right")]
+        over = began[has > most]
+        if len(over):
+            first = over[np.argmin(runs.start_s[over])]
+            label, start_s = e.workload.label(int(runs.row[first])), runs.start_s[first]
+            has_now = has[np.flatnonzero(began == first)[0]]
+            text = f"{label} starts at {start_s} s, which makes {has_now} {what} of {party.name}; it may have {most}"
+            raise IllegalScheduleError("limits", text)
+
+
 def _machines(e: Evidence) -> None:
     """Refuse attempts on a machine that there is not, has not the cores for them, or is off while they run."""
     if e.off_spans is None or e.window is None:
@@ -390,6 +437,7 @@ RULES: Final[tuple[Callable[[Evidence], None], ...]] = (
     _data,
     _machines,
     _capacity,
+    _limits,
     _work,
 )
 """The rules, in the order in which they are held against a schedule."""

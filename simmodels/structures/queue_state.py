@@ -14,6 +14,7 @@ from numba.experimental import structref
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import MOST, Floats, Ints
 from simmodels.structures.arrays import grown
+from simmodels.structures.limit_state import LIMIT_STATE, LimitState, grow_slots, new_limits
 from simmodels.structures.profile import PROFILE, new_profile
 from simmodels.structures.signatures import KEY_FUNCTION, QueueOrder
 from simmodels.structures.sorted_blocks import SORTED_BLOCKS, copy_slots, new_sorted_blocks
@@ -54,6 +55,7 @@ QUEUE_STATE: Final = QueueStateType(
         ("runtime", _F1),
         ("estimate", _F1),
         ("cores", _I1),
+        ("shown", _I1),  # the cores with which the lists of what waits show it; `HELD` if it is held by a limit
         ("draw", _F1),  # a uniform number a job, for orders that ask for it
         ("key", _F1),
         ("backfill_key", _F1),
@@ -82,6 +84,8 @@ QUEUE_STATE: Final = QueueStateType(
         ("warm", types.int64),
         ("most_starts", types.int64),  # of one decision
         ("most_backfills", types.int64),  # of these
+        ("limited", types.boolean),  # whether it has limits
+        ("limits", LIMIT_STATE),
         # the state
         ("free", types.int64),
         ("arrived", types.int64),  # slots below this have arrived
@@ -90,6 +94,7 @@ QUEUE_STATE: Final = QueueStateType(
         ("warm_started", types.int64),
         ("begun", types.int64),  # how many jobs the decision that is being made has started
         ("backfilled", types.int64),  # how many of them before one that waits
+        ("look_again", types.boolean),  # whether the pass stopped, for a job that waits is over a limit now
         ("shadow", types.float64),  # EASY where machines are about to go: the start that it reserved; NaN if none
         ("next_reserved_start", types.float64),  # conservative: the earliest reserved start of a waiting job
         ("freed_until", types.float64),
@@ -138,11 +143,14 @@ def _new_queue(
     warm,
     most_starts,
     most_backfills,
+    limited,
+    limits,
 ):
     made = structref.new(QUEUE_STATE)
     made.submit, made.runtime, made.estimate, made.draw = columns
     made.key, made.backfill_key, made.expected_end, made.reserved = made_columns
     made.cores = cores
+    made.shown = limits.shown if limited else cores
     made.phase = phase
     set_rows(made, rows[0], rows[1])
     made.waiting = new_sorted_blocks(64)
@@ -160,6 +168,8 @@ def _new_queue(
     made.warm = warm
     made.most_starts = most_starts
     made.most_backfills = most_backfills
+    made.limited = limited
+    made.limits = limits
     made.free = free
     made.arrived = 0
     made.visible_below = 0
@@ -167,6 +177,7 @@ def _new_queue(
     made.warm_started = 0
     made.begun = 0
     made.backfilled = 0
+    made.look_again = False
     made.shadow = np.nan
     made.next_reserved_start = np.inf
     made.freed_until = -np.inf
@@ -190,6 +201,11 @@ def grow(queue, slots, draw):
     queue.runtime = grown(queue.runtime, slots)
     queue.estimate = grown(queue.estimate, slots)
     queue.cores = grown(queue.cores, slots)
+    if queue.limited:
+        grow_slots(queue.limits, slots)
+        queue.shown = queue.limits.shown
+    else:
+        queue.shown = queue.cores
     queue.key = grown(queue.key, slots)
     if queue.backfill_key.size:
         queue.backfill_key = grown(queue.backfill_key, slots)
@@ -288,6 +304,7 @@ def open_queue(
     max_backfills: int | None = None,
     draw: Floats | None = None,
     rows: tuple[Floats, Floats] | None = None,
+    limits: LimitState | None = None,
 ) -> QueueState:
     """Return the state of an empty queue.
 
@@ -304,6 +321,8 @@ def open_queue(
         float64[n], a uniform number a slot, for orders that ask for it.
     rows
         float64[n, k] for either order, see `simmodels.policies.rows`; None if they name nothing of it.
+    limits
+        What is counted against its limits, with n slots; None for no limits.
     """
     submit, runtime, estimate, cores = columns
     slots = len(submit)
@@ -330,5 +349,7 @@ def open_queue(
         warm_jobs,
         MOST if max_starts is None else max_starts,
         MOST if max_backfills is None else max_backfills,
+        limits is not None,
+        new_limits(0, 0, 0) if limits is None else limits,
     )
     return queue

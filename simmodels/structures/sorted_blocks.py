@@ -285,6 +285,20 @@ def remove(ordered, key, slot):
 
 
 @compiled
+def show(ordered, key, slot, cores):
+    """Let the job with this key and slot, which is there, need another number of cores."""
+    b = ordered.chain[_place(ordered, key, slot)]
+    i = _entry(ordered, b, key, slot)
+    before = ordered.cores[b, i]
+    ordered.cores[b, i] = cores
+    ordered.sum_cores[b] += cores - before
+    if cores < ordered.min_cores[b]:
+        ordered.min_cores[b] = cores
+    elif before == ordered.min_cores[b]:
+        _summarise(ordered, b)
+
+
+@compiled
 def clear(ordered):
     """Take everything out."""
     for c in range(ordered.blocks):

@@ -147,7 +147,7 @@ def test_easy_backfills_in_another_order(scene: Scene) -> None:
 def test_easy_backfills_no_more_jobs_than_it_may(scene: Scene, same: bool, most: int) -> None:
     """The heads start, and the first that would be backfilled without a limit."""
     placed = np.empty(len(scene.key), np.int64)
-    heads, _ = start_heads(scene.queue("none"), scene.now, None, placed, ALL, ALL)
+    heads, _, _, _ = start_heads(scene.queue("none"), scene.now, None, placed, ALL, ALL)
     expected = easy(scene, scene.key, scene.key if same else scene.backfill_key)[: heads + most]
     assert scene.started("easy", same=same, max_backfills=most) == expected
 
@@ -156,7 +156,7 @@ def test_easy_backfills_no_more_jobs_than_it_may(scene: Scene, same: bool, most:
 def test_heads_start_while_they_fit_and_stand_before_a_slot(scene: Scene, below: int) -> None:
     for limit in (below, ALL):
         placed = np.empty(len(scene.key), np.int64)
-        n, _ = start_heads(scene.queue("none"), scene.now, None, placed, limit, ALL)
+        n, _, _, _ = start_heads(scene.queue("none"), scene.now, None, placed, limit, ALL)
         expected, free = [], scene.free
         for slot in scene.order(scene.key):
             if scene.cores[slot] > free or slot >= limit:

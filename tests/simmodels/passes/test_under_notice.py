@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import hypothesis.strategies as st
+import numpy as np
 import pytest
 from hypothesis import example, given
 
@@ -28,7 +29,8 @@ def run(
         ahead: dict[str, Any] = {"notice_s": off_s - notified_s, "mode": mode}
         sm.Maintenance(env, cluster, start_s=off_s, duration_s=on_s - off_s, machines=[machine], **ahead)
     submit_s, runtime_s, estimate_s, cores = zip(*jobs, strict=True)
-    work = sm.Workload(range(len(jobs)), submit_s, runtime_s, estimate_s, cores)
+    users = np.arange(len(jobs)) % 3
+    work = sm.Workload(range(len(jobs)), submit_s, runtime_s, estimate_s, cores, users)
     schedule = scheduled(sm.QueueScheduler(env, cluster, **options), work, whole=True)
     table = schedule.all_attempts().sort_values(["row", "attempt"])
     runs: list[list[tuple[float, float]]] = [[] for _ in jobs]
@@ -100,6 +102,13 @@ def test_own_schedulers_may_place_on_machines_under_notice_what_ends_before() ->
 JOBS = st.lists(
     st.tuples(st.integers(0, 30), st.integers(1, 15), st.integers(0, 5), st.integers(1, 4)), min_size=1, max_size=9
 )
+LIMITS = (
+    None,
+    None,
+    [{"by": "user", "jobs": 1}],
+    [{"by": "user", "jobs": 2, "core_minutes": 1.5}, {"by": "user", "value": 0, "cores": 4}],
+    [{"group": "both", "members": (0,)}, {"group": "one", "members": (0,), "parent": "both", "cores": 5}],
+)
 MODES = st.sampled_from(["kill", "drain", "checkpoint"])
 SPANS = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 20), st.integers(1, 15), MODES), max_size=4
@@ -121,6 +130,7 @@ SPANS = st.lists(
             "queue_depth": st.sampled_from([None, None, 1, 3]),
             "warm_jobs": st.sampled_from([0, 0, 2]),
             "overrun": st.sampled_from(["run", "kill"]),
+            "limits": st.sampled_from(LIMITS),
         }
     ),
     checkpoints=st.sampled_from([(math.inf, 0.0, 0.0), (math.inf, 2.0, 1.0), (3.0, 0.0, 0.0), (4.0, 1.0, 2.0)]),
@@ -147,6 +157,7 @@ def test_a_queue_on_machines_is_that_of_the_plain_simulator(
         rules["warm_jobs"] = 0
     if rules["backfilling"] == "conservative":  # with promises that are kept, which the plain simulator makes again
         rules["order"], jobs = "FCFS", [(a, b, 0, cores) for a, b, _, cores in jobs]
+        rules["limits"] = None
     spans: list[naive_machines.Span] = []
     for machine, notified, ahead, length, mode in sorted(given_spans):  # spans of a machine do not overlap, nor touch
         if not any(m == machine and notified <= on + 1 for m, _, _, on, _ in spans):

@@ -2,6 +2,7 @@
 """A queue on machines that are switched on and off: hand-drawn schedules, both engines, and a slow simulator."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -173,6 +174,14 @@ def test_an_order_that_gives_no_number_is_refused(engine: Engine) -> None:
 
 ORDERS = ("FCFS", "SAF", "WFP3", "RANDOM", "LQF")
 BACKFILLINGS = ("none", "greedy", "easy", "conservative")
+LIMITS = (
+    None,
+    None,
+    [{"by": "user", "jobs": 1}],
+    [{"by": "user", "jobs": 2, "core_minutes": 13.5}],
+    [{"group": "both", "jobs": 3}, {"group": "one", "members": [0], "parent": "both", "cores": 10}],
+)
+"""By three users, in turn; jobs have at most 9 cores, and 90 s."""
 GROUPS = st.builds(
     sm.Machines, st.integers(1, 3), st.integers(1, 4), st.sampled_from([1.0, 1.0, 1.0, 2.0, 0.5, 1.3, 3.0])
 )
@@ -201,6 +210,7 @@ def models(draw: st.DrawFn) -> tuple[list[tuple[float, ...]], dict[str, Any]]:
     options["max_starts"] = draw(st.sampled_from([None, None, 1, 2]))
     options["max_backfills"] = None if backfilling == "none" else draw(st.sampled_from([None, None, 1, 2]))
     options["overrun"] = draw(st.sampled_from(["run", "kill"]))
+    options["limits"] = draw(st.sampled_from(LIMITS))
     options["removes"] = draw(st.sampled_from(["highest", "random"]))
     if draw(st.booleans()):
         interval_s = draw(st.sampled_from([np.inf, 7 * unit, 20 * unit]))
@@ -212,8 +222,14 @@ def models(draw: st.DrawFn) -> tuple[list[tuple[float, ...]], dict[str, Any]]:
     return jobs, {**options, "capacity": changes, "machines": groups}
 
 
+def of_three_users(jobs: sm.Workload) -> sm.Workload:
+    """Let jobs be of users 0, 1 and 2 in turn."""
+    return replace(jobs, user_id=np.arange(len(jobs)) % 3)
+
+
 def assert_engines_agree(rows: list[tuple[float, ...]], options: dict[str, Any]) -> None:
-    compiled, simpy = (sm.simulate(rigid(*rows), engine=engine, seed=3, **options) for engine in ("compiled", "simpy"))
+    jobs = of_three_users(rigid(*rows))
+    compiled, simpy = (sm.simulate(jobs, engine=engine, seed=3, **options) for engine in ("compiled", "simpy"))
     assert_same(compiled, simpy)
     assert compiled.window == simpy.window
     assert compiled.terms == simpy.terms
@@ -371,6 +387,7 @@ def plainly(
             "queue_depth": st.sampled_from([None, None, 1, 3]),
             "warm_jobs": st.sampled_from([0, 0, 2]),
             "overrun": st.sampled_from(["run", "kill"]),
+            "limits": st.sampled_from(LIMITS),
         }
     ),
 )
@@ -393,6 +410,7 @@ def test_the_compiled_clock_is_the_slow_simulator(
         rules["warm_jobs"] = 0
     if rules["backfilling"] == "conservative":  # with promises that are kept, which the plain simulator makes again
         rules["order"], rows = "FCFS", [(a, b, 0, cores) for a, b, _, cores in rows]
+        rules["limits"] = None
         speeds = speeds[:1] * 3
     rules["warm_jobs"] = min(rules["warm_jobs"], len(rows))
     changes = [(0, 3), *sorted(steps.items()), (200, 3)]
@@ -400,7 +418,7 @@ def test_the_compiled_clock_is_the_slow_simulator(
     plain = {**rules, "backfill_order": rules["backfill_order"] or rules["order"]}
     expected = plainly(jobs, changes, notice_s, sizes, speeds, mode, checkpoints, **plain)
     schedule = sm.simulate(
-        rigid(*jobs),
+        of_three_users(rigid(*jobs)),
         capacity=[sm.CapacityChange(at, wanted, notice_s if at else 0, mode) for at, wanted in changes],
         machines=[sm.Machines(1, *kind) for kind in zip(sizes, speeds, strict=True)],
         checkpoints=sm.Checkpoints(*checkpoints),

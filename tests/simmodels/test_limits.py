@@ -1,0 +1,248 @@
+"""Queues with limits: both engines, every option, and a second simulator that knows the rules alone."""
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simmodels as sm
+from simmodels.ground.streams import stream
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.replay.run import Replay
+from tests import naive
+from tests.simmodels.test_properties import SEED, Machine, machines, options, simulated
+
+many = settings(max_examples=4 * settings.default.max_examples)
+Rules = list[dict[str, Any]]
+
+
+@st.composite
+def limited(draw: st.DrawFn, most: int = 14) -> tuple[Machine, Rules]:
+    """A machine, jobs of a few users and queues, and limits under which each of them can start."""
+    cores, jobs = draw(machines(most=most))
+    number = st.lists(st.integers(-1, 3), min_size=len(jobs), max_size=len(jobs))
+    jobs = replace(jobs, user_id=np.array(draw(number), np.int64), extras={"queue": np.array(draw(number), np.int64)})
+    widest = int(jobs.cores.max(initial=1))
+    longest = float(np.ceil(jobs.cores * jobs.estimate_s).max(initial=1)) / 60
+    caps: dict[str, st.SearchStrategy[float]] = {
+        "jobs": st.integers(1, 3),
+        "cores": st.integers(widest, widest + cores),
+        "core_minutes": st.sampled_from([longest, 1.5 * longest, 3 * longest]).map(lambda most: max(most, 1 / 60)),
+    }
+
+    def row(**fixed: object) -> dict[str, Any]:
+        names = draw(st.lists(st.sampled_from(sorted(caps)), min_size=1, max_size=2, unique=True))
+        return {**fixed, **{name: draw(caps[name]) for name in names}}
+
+    rules = []
+    for by, known in (("user", jobs.user_id), ("queue", jobs.extras["queue"])):
+        present = sorted(set(known[known >= 0].tolist()))
+        if draw(st.booleans()):
+            rules.append(row(by=by))
+        if present and draw(st.booleans()):
+            rules.append(row(by=by, value=draw(st.sampled_from(present))))
+        if present and draw(st.booleans()):
+            part, other = draw(st.lists(st.sampled_from(present), min_size=2, max_size=2))
+            rules.append(row(by=by, group=f"{by}s", members=(other,)))
+            inner = {"by": by, "group": f"{by}s below", "members": (part,), "parent": f"{by}s"}
+            rules.append(row(**inner) if draw(st.booleans()) else inner)
+    return (cores, jobs), rules or [{"by": "user", "jobs": 1}]
+
+
+@many
+@given(limited(), options())
+def test_every_start_equals_that_of_the_naive_simulator(model: tuple[Machine, Rules], how: dict[str, object]) -> None:
+    (cores, jobs), rules = model
+    drawn = stream(SEED, "order", "draw").random(len(jobs))
+    start_s, end_s = naive.simulate(jobs, cores=cores, drawn=drawn, **how, limits=rules)  # type: ignore[arg-type]
+    schedule = simulated((cores, jobs), **how, limits=rules)
+    assert schedule.start_s.tolist() == start_s
+    assert schedule.end_s.tolist() == end_s
+    schedule.validate()
+
+
+@many
+@given(limited(), options())
+def test_the_two_engines_give_the_same_bits(model: tuple[Machine, Rules], how: dict[str, object]) -> None:
+    machine, rules = model
+    compiled, simpy = (simulated(machine, **how, limits=rules, engine=engine) for engine in ("compiled", "simpy"))
+    for column in ("start_s", "end_s", "outcome", "counted"):
+        assert getattr(compiled, column).tobytes() == getattr(simpy, column).tobytes(), column
+    assert {**compiled.about, "engine": None} == {**simpy.about, "engine": None}
+    assert compiled.terms.limits == simpy.terms.limits == sm.Limits(rules)
+    simpy.validate()
+
+
+# -- drawn by hand ------------------------------------------------------------------------------------
+
+ENGINES = pytest.mark.parametrize("engine", ["compiled", "simpy"])
+BACKFILLINGS = pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
+
+
+def log(*rows: tuple[float, float, int, int]) -> sm.Workload:
+    """Jobs of (submit, runtime, cores, user), whose estimates are right."""
+    submit_s, runtime_s, cores, users = zip(*rows, strict=True)
+    return sm.Workload(range(1, len(rows) + 1), submit_s, runtime_s, runtime_s, cores, users)
+
+
+@ENGINES
+@BACKFILLINGS
+@pytest.mark.parametrize(
+    ("caps", "start_s"),
+    [
+        ({"jobs": 1}, [0, 10, 0]),
+        ({"cores": 3}, [0, 10, 0]),
+        ({"core_minutes": 30 / 60}, [0, 10, 0]),
+        ({"core_minutes": 40 / 60}, [0, 0, 0]),
+    ],
+)
+def test_a_job_over_a_limit_is_passed_over_by_that_of_another_user(
+    engine: Any,  # noqa: ANN401  a name
+    backfilling: Any,  # noqa: ANN401  the same
+    caps: dict[str, float],
+    start_s: list[float],
+) -> None:
+    jobs = log((0, 10, 2, 1), (0, 10, 2, 1), (0, 10, 2, 2))
+    schedule = sm.simulate(
+        jobs, cores=6, limits=[{"by": "user", **caps}], engine=engine, backfilling=backfilling
+    ).validate()
+    assert schedule.start_s.tolist() == start_s
+
+
+@ENGINES
+def test_a_head_that_is_put_over_a_limit_by_its_own_user_gives_up_its_reservation(engine: Any) -> None:  # noqa: ANN401  a name
+    """The second job is the head, for 10 s. The third, of its user, is backfilled: now the fourth may run till 21 s."""
+    jobs = log((0, 10, 3, 1), (1, 10, 5, 2), (1, 8, 1, 2), (1, 20, 1, 3))
+    rules = [{"by": "user", "value": 2, "jobs": 1}]
+    assert sm.simulate(jobs, cores=5, limits=rules, engine=engine).start_s.tolist() == [0, 21, 1, 1]
+    assert sm.simulate(jobs, cores=5, engine=engine).start_s.tolist() == [0, 10, 1, 20]
+
+
+def test_what_a_group_has_its_parent_has_too() -> None:
+    rules = [
+        {"group": "science", "jobs": 2},
+        {"group": "physics", "members": [1, 2], "parent": "science", "cores": 8},
+        {"group": "chemistry", "members": [3], "parent": "science"},
+    ]
+    jobs = log((0, 10, 1, 1), (0, 10, 1, 2), (0, 10, 1, 3), (0, 10, 1, 4))
+    assert sm.simulate(jobs, cores=8, limits=rules).start_s.tolist() == [0, 0, 10, 0]
+
+
+def test_a_row_that_names_a_user_counts_instead_of_that_for_each() -> None:
+    jobs = log((0, 10, 1, 1), (0, 10, 1, 1), (0, 10, 1, 2), (0, 10, 1, 2))
+    rules = [sm.Limit(by="user", jobs=1), sm.Limit(by="user", value=2, jobs=2)]
+    assert sm.simulate(jobs, cores=8, limits=rules).start_s.tolist() == [0, 10, 0, 0]
+
+
+def test_a_waiting_job_says_for_which_limit_it_waits() -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4), limits=[{"by": "user", "jobs": 1, "cores": 3}])
+    jobs = [sm.Job(number, 0.0, 10.0, 10.0, cores, user) for number, cores, user in ((1, 1, 7), (2, 1, 7), (3, 4, -1))]
+    for job in jobs:
+        queue.submit(job)
+    env.run(until=5)
+    assert [queue.waits_for(job) for job in jobs] == [None, "user 7 may run 1 jobs", None]
+
+
+REFUSED: list[tuple[Any, str]] = [
+    ([], "a table of limits without rows; leave limits out"),
+    ([{"by": "user", "jobs": 0}], "jobs of each user must be an integer from 1"),
+    ([{"by": "user", "value": 1, "cores": -4}], "cores of user 1 must be an integer from 1"),
+    ([{"by": "user", "core_minutes": 0}], "core_minutes of each user must be a finite number > 0|core_minutes"),
+    ([{"by": "user", "walltime_s": "0s"}], "walltime_s of each user must be"),
+    ([{"by": "user"}], "a limit of each user limits nothing; give one of jobs, cores, core_minutes and walltime_s"),
+    ([{"by": "user", "value": 99, "jobs": 1}], "limits name user 99, and no job of workload 'workload' is of it"),
+    ([{"by": "queue", "jobs": 1}], "limits are by queue, of which the workload has no numbers"),
+    ([{"by": "user", "jobs": 1}, {"by": "user", "jobs": 2}], "two rows limit each user; put them into one"),
+    ([{"group": "a", "members": [1], "parent": "b", "jobs": 1}], "unknown parent of group 'a' 'b'"),
+    (
+        [{"group": "a", "members": [1], "parent": "b", "jobs": 1}, {"group": "b", "parent": "a"}],
+        "group 'a' is a part of itself; let its parents form a tree",
+    ),
+    ([{"by": "user", "members": [1], "jobs": 1}], "has members or a parent; give its group a name"),
+    ([{"user": 1, "jobs": 1}], "unknown column of limits 'user'"),
+    ([{"by": "user", "cores": 2}], "job 1: needs 4 cores, and user 1 may have 2"),
+    ([{"by": "user", "value": 1, "walltime_s": 9}], "job 1: may run for 10 s, and a job of user 1 for 9 s"),
+    ([{"group": "all", "members": [1], "core_minutes": 0.5}], "job 1: may take 0.66.* core-minutes, and group 'all'"),
+    ({"by": "user", "jobs": 1}, "limits must be a list of rows"),
+]
+
+
+@ENGINES
+@pytest.mark.parametrize(("given_", "text"), REFUSED, ids=[text[:40] for _, text in REFUSED])
+def test_limits_that_make_no_sense_are_refused_in_one_sentence(engine: Any, given_: Any, text: str) -> None:  # noqa: ANN401
+    with pytest.raises(sm.SimModelsError, match=text):
+        sm.simulate(log((0, 10, 4, 1)), cores=8, limits=given_, engine=engine)
+
+
+@pytest.mark.parametrize("other", [{"heuristic": "FirstFit", "cores_per_machine": 4, "machines": 2}, {"bid": "SRTF"}])
+def test_placers_and_auctions_refuse_limits(other: dict[str, Any]) -> None:
+    sizes = {} if "heuristic" in other else {"on": [8]}
+    with pytest.raises(sm.SimModelsError, match="unknown option 'limits'"):
+        sm.simulate(log((0, 10, 4, 1)), **sizes, **other, limits=[{"by": "user", "jobs": 1}])
+
+
+def test_each_queue_behind_a_router_counts_by_itself() -> None:
+    jobs = log((0, 10, 1, 1), (0, 10, 1, 1), (0, 10, 1, 1))
+    schedule = sm.simulate(jobs, on=[4, 4], router="RoundRobin", limits=[{"by": "user", "jobs": 1}]).validate()
+    assert schedule.start_s.tolist() == [0, 0, 10]
+    assert schedule.terms.limits == sm.Limits([{"by": "user", "jobs": 1}])
+
+
+def test_a_schedule_that_breaks_a_limit_is_not_valid() -> None:
+    jobs = log((0, 10, 1, 1), (5, 10, 1, 1), (5, 10, 1, 2))
+    free = sm.simulate(jobs, cores=4)
+    for caps, text in (({"jobs": 1}, "2 jobs of user 1; it may have 1"), ({"cores": 1}, "2 cores of user 1")):
+        broken = replace(free, terms=sm.Terms(limits=sm.Limits([{"by": "user", **caps}])))
+        with pytest.raises(sm.IllegalScheduleError, match=f"job 2 starts at 5.0 s, which makes {text}"):
+            broken.validate()
+    replace(free, terms=sm.Terms(limits=sm.Limits([{"by": "user", "jobs": 2}]))).validate()
+
+
+def test_a_fork_goes_on_with_what_is_counted() -> None:
+    jobs = log(*[(number, 7 + number % 5, 1 + number % 3, number % 3) for number in range(40)])
+    chosen = QueueOptions.checked(limits=[{"by": "user", "jobs": 2}, {"by": "user", "value": 0, "cores": 3}])
+    whole = Replay(jobs, cores=8, options=chosen)
+    whole.run()
+    cut = Replay(jobs, cores=8, options=chosen)
+    cut.run(25.0)
+    fork = cut.snapshot().fork()
+    fork.run()
+    expected = dict(zip(jobs.job_id.tolist(), whole.start_s.tolist(), strict=True))
+    assert {number: expected[number] for number in fork.workload.job_id.tolist()} == dict(
+        zip(fork.workload.job_id.tolist(), fork.start_s.tolist(), strict=True)
+    )
+
+
+def test_limits_are_read_from_a_table_and_from_a_file(tmp_path: Path) -> None:
+    rows = [
+        {"by": "user", "cores": 64, "walltime_s": 86_400.0},
+        {"by": "user", "value": 17, "jobs": 2},
+        {"by": "user", "group": "physics", "members": [1, 2], "cores": 100},
+    ]
+    limits = sm.Limits(rows)
+    assert limits.table() == rows
+    assert sm.Limits(pd.DataFrame(rows)) == limits
+    table = tmp_path / "limits.csv"
+    table.write_text(
+        "by,value,group,members,jobs,cores,walltime_s\nuser,,,,,64,24h\nuser,17,,,2,,\nuser,,physics,1 2,,100,\n"
+    )
+    assert sm.Limits.of(table) == limits
+    toml = tmp_path / "limits.toml"
+    toml.write_text(
+        '[[limit]]\ncores = 64\nwalltime_s = "1d"\n[[limit]]\nvalue = 17\njobs = 2\n'
+        '[[limit]]\ngroup = "physics"\nmembers = [1, 2]\ncores = 100\n'
+    )
+    assert sm.Limits.of(toml) == limits
+    assert pickle.loads(pickle.dumps(limits)) == limits
+    (tmp_path / "bad.csv").write_text("by,jobs\nuser,0\n")
+    with pytest.raises(sm.FileFormatError, match=r"bad.csv.*jobs of each user must be an integer"):
+        sm.Limits.of(tmp_path / "bad.csv")
+    with pytest.raises(sm.FileFormatError, match="cannot be read: no such file"):
+        sm.Limits.of(tmp_path / "none.csv")
