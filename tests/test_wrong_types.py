@@ -77,6 +77,8 @@ CALLS: Final[Mapping[str, Callable[[], Call]]] = {
     "Maintenance": lambda: with_cluster(
         lambda at, a: call(at, a, machines=[0], start_s=1.0, duration_s=5.0), machines=2, cores_per_machine=4
     ),
+    "Limit": lambda: call(by="user", value=17, jobs=4, cores=64, core_minutes=10.0, walltime_s=60.0),
+    "Limits": lambda: call([{"by": "user", "jobs": 4}]),
     "MaintenanceWindow": lambda: call(start_s=1.0, duration_s=5.0, machines=[0], notice_s=1.0, mode="kill"),
     "MarkovCapacity": lambda: with_cluster(
         lambda at, a: call(at, a, low=1, high=2, step=1, period_s=60.0), machines=2, cores_per_machine=4
