@@ -25,6 +25,13 @@ def queue(backfilling: Backfilling) -> Callable[[sm.Environment, list[sm.Cluster
     return lambda env, clusters: sm.QueueScheduler(env, clusters[0], order="SAF", backfilling=backfilling)
 
 
+LIMITS: list[dict[str, Any]] = [{"by": "user", "jobs": 1}, {"group": "some", "members": [1, 2], "cores": 5}]
+
+
+def limited_queue(env: sm.Environment, clusters: list[sm.Cluster]) -> Taker:
+    return sm.QueueScheduler(env, clusters[0], order="SAF", limits=LIMITS)
+
+
 def auction_before_queues(env: sm.Environment, clusters: list[sm.Cluster]) -> Taker:
     queues = [sm.QueueScheduler(env, cluster) for cluster in clusters]
     return sm.Auctioneer(env, queues, bid="SRTF", forward=True, rebalance_s=100)
@@ -40,6 +47,7 @@ DECIDERS: dict[str, tuple[int, Callable[[sm.Environment, list[sm.Cluster]], Take
     "queue, greedy": (1, queue("greedy")),
     "queue, EASY": (1, queue("easy")),
     "queue, conservative": (1, queue("conservative")),
+    "queue, limits": (1, limited_queue),
     "first fit": (1, lambda env, clusters: sm.FirstFit(env, clusters[0])),
     "target ASAP": (1, lambda env, clusters: sm.TargetAsap(env, clusters[0], reference=log())),
     "target stretch": (1, lambda env, clusters: sm.TargetStretch(env, clusters[0], reference=log())),
@@ -76,7 +84,8 @@ def log() -> sm.Workload:
     runtime_s = draw.integers(5, 120, jobs)
     estimate_s = runtime_s + draw.integers(0, 40, jobs)
     submit_s = np.sort(draw.integers(0, 400, jobs))
-    return sm.Workload(np.arange(jobs), submit_s, runtime_s, estimate_s, draw.integers(1, CORES + 1, jobs))
+    cores, users = draw.integers(1, CORES + 1, jobs), np.arange(jobs) % 3
+    return sm.Workload(np.arange(jobs), submit_s, runtime_s, estimate_s, cores, users)
 
 
 def flows() -> list[sm.Workflow]:
@@ -208,8 +217,9 @@ def on_processes(decider: str, work: str) -> sm.Schedule:
 
 
 def plain_queue(decider: str) -> sm.Schedule:
-    names: dict[str, Backfilling] = {"none": "none", "greedy": "greedy", "EASY": "easy", "conservative": "conservative"}
-    return sm.simulate(log(), cores=MACHINES * CORES, order="SAF", backfilling=names[decider.removeprefix("queue, ")])
+    how = decider.removeprefix("queue, ")
+    options: dict[str, Any] = {"limits": LIMITS} if how == "limits" else {"backfilling": how.lower()}
+    return sm.simulate(log(), cores=MACHINES * CORES, order="SAF", **options)
 
 
 def plain_placer(heuristic: str, **options: sm.Workload) -> sm.Schedule:
@@ -241,6 +251,7 @@ MIXED = [sm.Machines(2, cores=4, speed=2.0), sm.Machines(1, cores=2), sm.Machine
 FAST_AND_SLOW = [sm.Machines(2, cores=CORES, speed=2.0), sm.Machines(3, cores=CORES, speed=0.7)]
 ON_MACHINES: dict[str, dict[str, Any]] = {
     **{f"queue, {each}": {"backfilling": each} for each in ("none", "greedy", "easy", "conservative")},
+    "queue, limits": {"limits": LIMITS},
     "killed at estimates": {"overrun": "kill"},
     "first fit": {"heuristic": "FirstFit"},
     "auction": {"bid": "SRTF"},

@@ -268,8 +268,8 @@ def run(
             queue_events.arrive(queue, now)
         if warm > 0:
             most = lift(queue.limits)  # they run already
-        _start(queue, occupancy, runs, now, kill)
-        restore(queue.limits, most)
+            _start(queue, occupancy, runs, now, kill)
+            restore(queue.limits, most)
     if placer is not None:
         placement_events.begin(placer, warm, now)
         _start_placed(placer, runs, speed, now)

@@ -474,7 +474,7 @@ def test_a_change_to_a_legal_schedule_is_refused_by_a_rule_that_has_a_name(
 def test_every_model_loses_attempts_or_need_not(legal: dict[str, sm.Schedule]) -> None:
     with_losses = {name for name, each in legal.items() if attempts(each, lost)}
     assert with_losses == {name for name, each in legal.items() if each.off_spans is not None} - {"dependencies"}
-    assert len(RULES) == 13
+    assert len(RULES) == 14
 
 
 def test_a_part_knows_of_which_attempts_only_a_cluster_of_yours_says_how_long_they_run(
