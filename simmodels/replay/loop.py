@@ -105,13 +105,16 @@ def _lose_placed(placer, runs, power, now):
 
 @compiled
 def _switch_off_placed(placer, power):
-    """Switch a placer's machines off that drain and on which no job runs any more."""
+    """Switch a placer's machines off that drain and on which no job runs any more; return whether there are any."""
+    found = False
     power.draining = False
     for machine in np.flatnonzero(power.state == switching.DRAINING):
         if placer.first[machine] == NOWHERE:
             switch_off_drained(power, machine)
+            found = True
         else:
             power.draining = True
+    return found
 
 
 @compiled
@@ -174,33 +177,34 @@ def _switch_all(placer, occupancy, runs, powers, touched, more, now):
         power = _power_at(powers[cluster])
         switched, freed = switch(power, now), touched[cluster]
         touched[cluster] = False
-        if placer is not None:
-            if switched or power.draining:
+        if switched or power.draining:
+            if placer is not None:
                 lost = _lose_placed(placer, runs, power, now)
-                _switch_off_placed(placer, power)
-                changed = True
-        elif occupancy is not None:
-            if switched or power.draining:
+                freed |= _switch_off_placed(placer, power)
+            elif occupancy is not None:
                 gone = lose_all(occupancy, runs, power, cluster, now)
                 if gone.size:
                     lost = np.concatenate((lost, gone))
                 freed |= switch_off(occupancy, power, cluster)
-            if switched or freed:
-                changed = True
-                more[cluster], leaves = offer(occupancy, cluster)
-                leaving |= leaves
         draining |= power.draining
+        if not (switched or freed):
+            continue
+        changed = True
+        if occupancy is not None:
+            more[cluster], leaves = offer(occupancy, cluster)
+            leaving |= leaves
     return changed, draining, leaving, lost
 
 
 @compiled
 def _take_note(queue, auction, placer, runs, states, speed, more, lost, now):
     """Let the one that decides take note of machines that were switched, and of attempts that were lost."""
+    slowest = speed.min() if lost.size else 1.0
     if queue is not None:
         if more[0] != 0:
             queue_events.change_capacity(queue, more[0])
         for slot in lost:
-            queue.runtime[slot], queue.estimate[slot] = lasts_by(runs, slot, speed.min())
+            queue.runtime[slot], queue.estimate[slot] = lasts_by(runs, slot, slowest)
             queue_events.requeue(queue, slot, now)
     elif auction is not None:
         for cluster in range(more.size):
@@ -211,7 +215,7 @@ def _take_note(queue, auction, placer, runs, states, speed, more, lost, now):
         is_open = switching.is_open(states)
         if lost.size or placement_events.differs(placer, is_open):
             for slot in lost:
-                placer.left[slot], placer.estimate[slot] = lasts_by(runs, slot, speed.min())
+                placer.left[slot], placer.estimate[slot] = lasts_by(runs, slot, slowest)
             placement_events.change(placer, is_open, lost, lost.size, lost.size, now)
             _start_placed(placer, runs, speed, now)
 
@@ -312,9 +316,7 @@ def run(
                 ends += 1
                 ends_at = next_end(runs)
             happens |= ends > 0
-            if placer is None:
-                break
-            if ends == 0:
+            if placer is None or ends == 0:
                 break
             placement_events.complete(placer, ended, ends, now)
             _start_placed(placer, runs, speed, now)

@@ -63,8 +63,9 @@ class Platform:
         int64[clusters], how many cores these have.
     least
         The fewest machines of a cluster that there will be.
-    last_s
-        When the last change of a capacity is made, and the last maintenance has ended.
+    last_s, is_out
+        When the last change of a capacity is made, and the last maintenance has ended; whether machines fail, or are
+        maintained.
     """
 
     def __init__(self, model: Model, failures: int) -> None:
