@@ -346,7 +346,7 @@ class Limits:
             for value in (*row.members, *(() if row.value is None else (row.value,))):
                 if not (values == value).any():
                     raise RequestError(f"limits name {row.by} {value}, and no job of {what} is of it", "leave it out")
-        refused, first, why = self.refused(columns), 0, ""
+        refused = self.refused(columns)
         if refused.any():
             first = int(np.flatnonzero(refused)[0])
             job = {name: columns[name][first] for name in ("cores", "estimate_s")}

@@ -1,6 +1,6 @@
 """Parties: of whom the jobs of a queue with limits are, by slot, as compiled code counts them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -11,7 +11,6 @@ from simmodels.clusters.limits import Limits, Party, core_seconds, numbers_of
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.arguments import listed
 from simmodels.structures import limit_state as state
-from simmodels.work.columns import COLUMNS
 from simmodels.work.workload import Job, Workload
 
 _ROOM: Final = 64  # parties at first
@@ -20,11 +19,7 @@ _ROOM: Final = 64  # parties at first
 def require_startable(limits: Limits, workload: Workload) -> None:
     """Refuse a workload with a job that could never start under limits, and limits that name what no job is of."""
     known = workload.take(workload.known())
-    limits.require(_columns(known), f"workload {workload.name!r}")
-
-
-def _columns(workload: Workload) -> Mapping[str, NDArray[np.generic]]:
-    return {**workload.numbers, **{name: getattr(workload, name) for name in COLUMNS}}
+    limits.require(known.columns, f"workload {workload.name!r}")
 
 
 class Parties:
@@ -65,7 +60,7 @@ class Parties:
     def fill_all(self, workload: Workload, rows: NDArray[np.intp] | slice) -> None:
         """Write the parties of the jobs in these rows of a workload, one slot each."""
         parties, core_s, shown = self._columns
-        columns, first = _columns(workload), 0
+        columns, first = workload.columns, 0
         for column, most in zip(self.limits.columns, self._most, strict=True):
             values, at = np.unique(numbers_of(columns, column)[rows], return_inverse=True)
             numbers = np.full((len(values), most), -1)

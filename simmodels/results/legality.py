@@ -28,7 +28,6 @@ from simmodels.results.attempts import (
 )
 from simmodels.results.course import Course, course
 from simmodels.results.evidence import Evidence
-from simmodels.work.columns import COLUMNS
 
 # -- each row by itself --------------------------------------------------------------------------------
 
@@ -231,7 +230,7 @@ def _limits(e: Evidence) -> None:
     limits = e.terms.limits
     if limits is None:
         return
-    columns = {**e.workload.numbers, **{name: getattr(e.workload, name) for name in COLUMNS}}
+    columns = e.workload.columns
     e.refuse("limits", e.started & limits.refused(columns), "starts at {start_s} s, and could never start")
     runs = e.attempts.take(~np.isnan(e.attempts.start_s))
     of: dict[Party, list[NDArray[np.int64]]] = {}

@@ -425,6 +425,11 @@ class Workload(Guided):
         """Return the `extras` that are numbers, which orders may name."""
         return {name: column for name, column in self.extras.items() if column.dtype.kind in "iufb"}
 
+    @property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return its columns of numbers by name, as `Job.columns` has a job's."""
+        return {**self.numbers, **{name: getattr(self, name) for name in COLUMNS}}
+
     # -- what can run -----------------------------------------------------------------------------
 
     def runnable(self, cores: int | None = None) -> NDArray[np.bool_]:
