@@ -16,6 +16,8 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
+from experiments.campaigns.claims import rounded
+
 BAR = "\\|"
 KEPT = Path(__file__).resolve().parent.parent / "results" / "claims"
 COLUMNS = ("claim", "number", "source", "ours", "expected", "unit", "estimate", "low", "high", "verdict")
@@ -149,14 +151,9 @@ def _effect(row: Row, *, brief: bool) -> str:
     """Return the estimate of a run, with its interval unless in brief, in the unit in which the bounds are."""
     factor = 100 if row["unit"] == "fraction" else 1
     estimate, low, high = (
-        _number(float(row[name]) * factor) if row[name] else "" for name in ("estimate", "low", "high")
+        rounded(float(row[name]) * factor) if row[name] else "" for name in ("estimate", "low", "high")
     )
     return estimate if brief or low == high else f"{estimate} [{low}, {high}]"
-
-
-def _number(value: float) -> str:
-    """Return a number as reports show those of claims."""
-    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
 if __name__ == "__main__":

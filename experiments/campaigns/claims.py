@@ -71,6 +71,11 @@ class Scope:
             raise RequestError(must_be("a_part_may", "'fail', 'hold' or 'neither'", self.a_part_may))
 
 
+def rounded(value: float) -> str:
+    """Return a number as claims show it: to three digits, or to a whole number."""
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """A sentence, what is measured to check it, what was found, and what it takes for it to hold.
@@ -212,9 +217,7 @@ class Claim:
         It stands in a sentence beside its interval, whose width is what matters: fewer digits than in the cells of
         tables (`simmodels.ground.cards.number`), or at the ticks of axes (`experiments.drawing.grouped`).
         """
-        value = value * 100 if self.unit == _PERCENT else value
-        text = f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
-        return f"{text} {self.unit}".rstrip()
+        return f"{rounded(value * 100 if self.unit == _PERCENT else value)} {self.unit}".rstrip()
 
 
 def verdicts_on(places: Iterable[str], claims: Iterable[Claim]) -> str:
