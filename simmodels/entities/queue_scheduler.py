@@ -180,21 +180,14 @@ class QueueScheduler(Scheduler):
         self._may_refuse = changed.may_refuse
         if options.keys() <= {"order", "backfill_order"}:
             self.order_changes += 1
-            self._sort_again()
+            self._plan.note_change()
+            draw = self._drawn(self._room)
+            changed.sort_again(self._queue, draw=draw, rows=self._rows, now_s=float(self.env.now))
             return
         self.changes += 1
         self._overruns.add(changed.overrun)
         self._kill = changed.overrun == "kill"
         self._open_again()
-
-    def _sort_again(self) -> None:
-        """Go over to other orders, of the queue as it is."""
-        first, second = self.options.both
-        self._plan.note_change()
-        state.set_rows(self._queue, *self._rows.matrices)
-        state.set_draw(self._queue, self._drawn(self._room))
-        keys, moving = (first.key_function, second.key_function), (first.moving, second.moving)
-        queue.set_order(self._queue, *keys, *moving, second is first, float(self.env.now))
 
     def note_lengths(self) -> None:
         """Take note that what waits takes another time than it did: it is queued again, and planned again."""

@@ -8,13 +8,14 @@ from simmodels.clusters.limits import Limits
 from simmodels.errors import RequestError
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import Floats, Ints, as_integer
+from simmodels.passes.queue_events import set_order
 from simmodels.policies.naming import as_order
 from simmodels.policies.options import Options
 from simmodels.policies.order import Order
 from simmodels.policies.parties import Parties
 from simmodels.policies.priority import Priority
 from simmodels.policies.rows import Rows
-from simmodels.structures.queue_state import QueueState, open_queue
+from simmodels.structures.queue_state import QueueState, open_queue, set_draw, set_rows
 from simmodels.work.vocabulary import IN_QUEUES, OF_AUCTIONS
 from simmodels.work.workload import Job
 
@@ -159,6 +160,14 @@ class QueueOptions(Options):
             rows=rows.matrices,
             limits=None if parties is None else parties.state,
         )
+
+    def sort_again(self, queue: QueueState, *, draw: Floats, rows: Rows, now_s: float) -> None:
+        """Let a queue go over to these orders, as it is; `draw` and `rows` as for `open_queue`."""
+        first, second = self.both
+        set_rows(queue, *rows.matrices)
+        set_draw(queue, draw)
+        keys, moving = (first.key_function, second.key_function), (first.moving, second.moving)
+        set_order(queue, *keys, *moving, second is first, now_s)
 
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them."""

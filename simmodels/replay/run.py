@@ -11,7 +11,6 @@ from simmodels.clusters.cluster_spec import Terms
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import Floats
 from simmodels.ground.streams import stream
-from simmodels.passes.queue_events import set_order
 from simmodels.passes.queue_transfer import carry_on
 from simmodels.policies.parties import Parties
 from simmodels.policies.priority import Priority
@@ -24,7 +23,6 @@ from simmodels.structures.queue_state import (
     present_slots,
     refused,
     set_draw,
-    set_rows,
     waiting_slots,
     warm_left,
 )
@@ -177,18 +175,7 @@ class Replay:
         rows = self._filled_rows(changed)
         self.options = changed
         self._changes += 1
-        set_rows(self._queue, *rows.matrices)
-        set_draw(self._queue, self._drawn())
-        first, second = self.options.both
-        set_order(
-            self._queue,
-            first.key_function,
-            second.key_function,
-            first.moving,
-            second.moving,
-            second is first,
-            float(now_s),
-        )
+        changed.sort_again(self._queue, draw=self._drawn(), rows=rows, now_s=float(now_s))
 
     def _drawn(self) -> NDArray[np.float64]:
         """Return a uniform number for each slot, if an order asks for it."""
