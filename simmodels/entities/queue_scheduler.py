@@ -13,8 +13,9 @@ from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
-from simmodels.entities.events import Backfilled, Reason, Reserved, Submitted
+from simmodels.entities.events import Submitted
 from simmodels.entities.machine import Machine
+from simmodels.entities.queue_news import QueueNews
 from simmodels.entities.queue_plan import QueuePlan
 from simmodels.errors import RequestError
 from simmodels.passes import queue_events as queue
@@ -22,7 +23,7 @@ from simmodels.passes.queue_transfer import take_over
 from simmodels.policies.options import takes_options
 from simmodels.policies.parties import require_startable
 from simmodels.policies.priority import Priority
-from simmodels.policies.queue_options import Backfilling, QueueOptions, raise_refused
+from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import require_columns, row_of
 from simmodels.structures import queue_state as state
 from simmodels.structures.structure import address_of
@@ -34,11 +35,6 @@ if TYPE_CHECKING:
 
 _ROOM: Final = 1024  # slots at first
 _NO_ROW: Final = np.empty(0)
-_REASONS: Final[dict[Backfilling, Reason]] = {
-    "greedy": "fits",
-    "easy": "ends in time",
-    "conservative": "delays no reservation",
-}
 
 
 @takes_options(QueueOptions)
@@ -84,13 +80,10 @@ class QueueScheduler(Scheduler):
         self._kill = self.options.overrun == "kill"
         self._by_event = self.options.decide == "event"
         self._room = _ROOM
-        columns = (np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM, np.int64))
-        self._submit, self._runtime, self._estimate, self._cores = columns
-        self._rows = self.options.rows(_ROOM)
-        self._parties = self.options.parties(_ROOM)
-        self._queue = self.options.open(
-            columns, free=cluster.free_cores, draw=self._drawn(_ROOM), rows=self._rows, parties=self._parties
-        )
+        self._submit, self._runtime, self._estimate = np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM)
+        self._cores = np.empty(_ROOM, np.int64)
+        self._rows, self._parties = self.options.rows(_ROOM), self.options.parties(_ROOM)
+        self._queue = self._opened(free=cluster.free_cores)
         self._address = int(address_of(self._queue))
         self._plan = QueuePlan(self._expected_s)
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
@@ -99,7 +92,7 @@ class QueueScheduler(Scheduler):
         self._turn = 0
         self._slots = np.empty(64, np.int64)  # what ended, then what starts
         self._powered = 0  # cores gained (lost) since the last decision
-        self._reserved_s: dict[int, float] = {}  # by slot, as last published
+        self._news = QueueNews(self)
         self._starts_on: dict[int, list[tuple[Machine, int]]] = {}  # of slots that start where machines are about to go
         self._promised_s = math.inf  # the next promised start
         self._alarm: Event | None = None  # set for that instant, or for an earlier one
@@ -181,8 +174,7 @@ class QueueScheduler(Scheduler):
         if options.keys() <= {"order", "backfill_order"}:
             self.order_changes += 1
             self._plan.note_change()
-            draw = self._drawn(self._room)
-            changed.sort_again(self._queue, draw=draw, rows=self._rows, now_s=float(self.env.now))
+            changed.sort_again(self._queue, draw=self._drawn(), rows=self._rows, now_s=float(self.env.now))
             return
         self.changes += 1
         self._overruns.add(changed.overrun)
@@ -197,6 +189,11 @@ class QueueScheduler(Scheduler):
         if in_queue:
             self._open_again()
 
+    def _opened(self, *, free: int) -> state.QueueState:
+        """Return an empty queue, by the options."""
+        columns = (self._submit, self._runtime, self._estimate, self._cores)
+        return self.options.open(columns, free=free, draw=self._drawn(), rows=self._rows, parties=self._parties)
+
     def _open_again(self) -> None:
         """Go on with a new queue, by the options, of what waits and runs."""
         self._plan.note_change()
@@ -204,9 +201,8 @@ class QueueScheduler(Scheduler):
         for attempt in (*self.cluster.running, *self._ended):
             if attempt.decider is self:
                 start_s[attempt.slot] = attempt.start_s
-        columns = (self._submit, self._runtime, self._estimate, self._cores)
-        old, draw = self._queue, self._drawn(self._room)
-        self._queue = self.options.open(columns, free=0, draw=draw, rows=self._rows, parties=self._parties)
+        old = self._queue
+        self._queue = self._opened(free=0)
         self._address = int(address_of(self._queue))
         take_over(self._queue, old, start_s, float(self.env.now))
 
@@ -373,7 +369,7 @@ class QueueScheduler(Scheduler):
         slot = self._arrived
         if slot == self._room:
             self._room *= 2
-            grown = state.grow(self._queue, self._room, self._drawn(self._room))
+            grown = state.grow(self._queue, self._room, self._drawn())
             self._submit, self._runtime, self._estimate, self._cores = grown
             self._rows.grow(self._room)
             state.set_rows(self._queue, *self._rows.matrices)
@@ -441,9 +437,9 @@ class QueueScheduler(Scheduler):
         queue.requeue(self._queue, slot, now)
         self._waiting += 1
 
-    def _drawn(self, room: int) -> np.ndarray:
+    def _drawn(self) -> np.ndarray:
         """Return a uniform number for each slot, if an order asks for it."""
-        return self._drawn_for(room, asked=self.options.draws)
+        return self._drawn_for(self._room, asked=self.options.draws)
 
     def _start_all(self, slots: list[int]) -> None:
         if self._may_refuse:
@@ -470,35 +466,15 @@ class QueueScheduler(Scheduler):
             if slot < self.options.warm_jobs:
                 attempt.counted = False
             attempts.append(attempt)
-        observed = self.env.observed
-        if Backfilled in observed or Reserved in observed:
-            self._explain(attempts)
-
-    def _explain(self, attempts: Sequence[Attempt]) -> None:
-        """Publish why jobs were backfilled, and what was reserved."""
-        now, backfilling = float(self.env.now), self.options.backfilling
-        waiting = state.waiting_slots(self._queue).tolist()
-        if self._parties is not None:  # nothing is promised to a job that is over a limit
-            waiting = [slot for slot in waiting if not self._parties.waits_for(slot, self._jobs[slot].cores)]
-        # Without a pass since the keys were computed, who is first by an order that moves is not known.
-        known = not self.order.moving or bool(attempts) or queue.has_fitting(self._queue)
-        if not waiting or backfilling == "none" or not (known or backfilling == "conservative"):
-            return
-        promised = {"greedy": [], "easy": waiting[:1], "conservative": waiting}[backfilling]
-        starts_s = [float(queue.reserved_start(self._queue, slot, now)) for slot in promised]
-        held = {slot: start_s for slot, start_s in zip(promised, starts_s, strict=True) if not math.isnan(start_s)}
-        news = [(self._jobs[slot], start_s) for slot, start_s in held.items() if self._reserved_s.get(slot) != start_s]
-        self._reserved_s = held
-        behind = queue.behind_first(self._queue, np.array([attempt.slot for attempt in attempts], np.int64))
-        ahead = self._jobs[waiting[0]]
-        for job, start_s in news:  # an observer may withdraw a job: all that is published is known by now
-            self.env.publish(Reserved, job, start_s, self)
-        for attempt, is_behind in zip(attempts, behind.tolist(), strict=True):
-            if is_behind:
-                reason: Reason = _REASONS[backfilling]
-                if backfilling == "easy" and now + self._estimate[attempt.slot] > held[waiting[0]]:
-                    reason = "extra cores"
-                self.env.publish(Backfilled, attempt, ahead, reason)
+        if self._news.is_wanted:
+            self._news.publish(
+                self._queue,
+                self.options,
+                attempts,
+                jobs=self._jobs,
+                estimate_s=self._estimate,
+                parties=self._parties,
+            )
 
     @staticmethod
     def _note_change(attempt: Attempt, job: Job) -> None:
