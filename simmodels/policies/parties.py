@@ -19,7 +19,7 @@ _ROOM: Final = 64  # parties at first
 def require_startable(limits: Limits, workload: Workload) -> None:
     """Refuse a workload with a job that could never start under limits, and limits that name what no job is of."""
     known = workload.take(workload.known())
-    limits.require(known.columns, f"workload {workload.name!r}")
+    limits.require(known.numbers_by_name, f"workload {workload.name!r}")
 
 
 class Parties:
@@ -60,7 +60,7 @@ class Parties:
     def fill_all(self, workload: Workload, rows: NDArray[np.intp] | slice) -> None:
         """Write the parties of the jobs in these rows of a workload, one slot each."""
         parties, core_s, shown = self._columns
-        columns, first = workload.columns, 0
+        columns, first = workload.numbers_by_name, 0
         for column, most in zip(self.limits.columns, self._most, strict=True):
             values, at = np.unique(numbers_of(columns, column)[rows], return_inverse=True)
             numbers = np.full((len(values), most), -1)

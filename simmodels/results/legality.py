@@ -230,7 +230,7 @@ def _limits(e: Evidence) -> None:
     limits = e.terms.limits
     if limits is None:
         return
-    columns = e.workload.columns
+    columns = e.workload.numbers_by_name
     e.refuse("limits", e.started & limits.refused(columns), "starts at {start_s} s, and could never start")
     runs = e.attempts.take(~np.isnan(e.attempts.start_s))
     of: dict[Party, list[NDArray[np.int64]]] = {}

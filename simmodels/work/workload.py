@@ -426,7 +426,7 @@ class Workload(Guided):
         return {name: column for name, column in self.extras.items() if column.dtype.kind in "iufb"}
 
     @property
-    def columns(self) -> dict[str, NDArray[Any]]:
+    def numbers_by_name(self) -> dict[str, NDArray[Any]]:
         """Return its columns of numbers by name, as `Job.columns` has a job's."""
         return {**self.numbers, **{name: getattr(self, name) for name in COLUMNS}}
 
