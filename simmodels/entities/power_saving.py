@@ -17,8 +17,9 @@ from simmodels.work.workload import Job
 class SleepWhenIdle:
     """Switches off each machine that has been idle for some time while no job waits, and on again for jobs that wait.
 
-    After the decisions of an instant, machines are woken, the lowest numbers first, until those that wait have as many
-    cores, of machines that are on or about to be.
+    Both after the decisions of an instant: machines are woken, the lowest numbers first, until those that wait have as
+    many cores, of machines that are on or about to be; and those that have been idle for long enough go, the highest
+    numbers first.
 
     Parameters
     ----------
@@ -113,15 +114,22 @@ class SleepWhenIdle:
             self.env.ring(END).callbacks.append(lambda _: self._look())
 
     def _look(self) -> None:
-        """Wake machines for jobs that wait, or see when the next one is to sleep."""
+        """Wake machines for jobs that wait; or let machines sleep, or see when the next one may."""
         self._looks = False
         self._hear()
         wanted = sum(job.cores for job in self._waiting)
-        self._wake(wanted - self.cluster.free_cores if wanted else 0, -self._may_sleep)
-        if not wanted and self._idle and not self._waits and self._may_sleep > 0:
+        may_sleep = self._may_sleep
+        self._wake(wanted - self.cluster.free_cores if wanted else 0, -may_sleep)
+        if wanted or not self._idle or may_sleep <= 0:
+            return
+        now, due_s = float(self.env.now), next(iter(self._idle.values())) + self.after_s
+        if due_s <= now:
+            due = [machine for machine, since_s in self._idle.items() if since_s + self.after_s <= now]
+            chosen = sorted(due, key=lambda machine: -machine.index)[:may_sleep]
+            self.env.powering().callbacks.append(lambda _: self._sleep(chosen))
+        elif not self._waits:
             self._waits = True
-            due_s = next(iter(self._idle.values())) + self.after_s
-            self.env.process(self._sleep(max(due_s, float(self.env.now))))
+            self.env.at(due_s).callbacks.append(lambda _: self._is_due())
 
     def _hear(self) -> None:
         """Hear what is decided for the cluster: a task may be ready, and wait, though nothing was submitted here."""
@@ -182,13 +190,12 @@ class SleepWhenIdle:
         machine.release(self)
         self._ring()
 
-    def _sleep(self, at_s: float) -> Process:
-        """Let the machines sleep that have been idle for long enough, if nothing waits by then."""
-        yield self.env.at(at_s)
-        yield self.env.powering()
+    def _sleep(self, machines: list[Machine]) -> None:
+        """Let machines sleep."""
+        for machine in machines:
+            machine.hold(self)
+
+    def _is_due(self) -> None:
+        """Look whether a machine has been idle for long enough, if it still is."""
         self._waits = False
-        if not self._waiting:
-            due = [machine for machine, since_s in self._idle.items() if since_s + self.after_s <= self.env.now]
-            for machine in sorted(due, key=lambda machine: -machine.index)[: max(self._may_sleep, 0)]:
-                machine.hold(self)
         self._ring()
