@@ -3,6 +3,7 @@ from simmodels.clusters.checkpoints import Checkpoints, young_daly_s
 from simmodels.clusters.energy import Power, Signal
 from simmodels.clusters.limits import Limit, Limits
 from simmodels.clusters.outages import FailureLaw, MaintenanceWindow
+from simmodels.clusters.power_saving import SleepPolicy
 from simmodels.clusters.site import Site
 from simmodels.clusters.sizes import Machines
 from simmodels.entities.attempt import Attempt, Outcome
@@ -117,6 +118,7 @@ __all__ = [
     "Signal",
     "SimModelsError",
     "Site",
+    "SleepPolicy",
     "SleepWhenIdle",
     "Source",
     "Started",

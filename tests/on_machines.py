@@ -50,7 +50,7 @@ def workload(rows: list[tuple[float, float, int]]) -> sm.Workload:
 def outages(
     draw: st.DrawFn, machines: int, begin: float, unit: float, times: Sequence[float], *, ends: bool
 ) -> dict[str, Any]:
-    """Draw failures and maintenance of a site, often at the instants at which its capacity changes.
+    """Draw failures, maintenance and sleep of a site, often at the instants at which its capacity changes.
 
     Failures are rare unless the model `ends` by itself: a job of 100 s on nine machines that fail every 30 s is never
     done.
@@ -70,7 +70,17 @@ def outages(
         repair_s=st.sampled_from([5 * unit, 30 * unit]),
         shape=st.sampled_from([1.0, 0.7]),
     )
-    return {"failures": draw(st.none() | law), "maintenance": draw(st.lists(windows, max_size=3))}
+    sleep = st.builds(
+        sm.SleepPolicy,
+        after_s=st.sampled_from([0.0, unit, 10 * unit, 40 * unit]),
+        boot_s=st.sampled_from([0.0, unit, 15 * unit]),
+        awake=st.integers(0, min(machines, 2)),
+    )
+    return {
+        "failures": draw(st.none() | law),
+        "maintenance": draw(st.lists(windows, max_size=3)),
+        "sleep": draw(st.none() | sleep),
+    }
 
 
 def runs(schedule: Schedule) -> list[tuple[int, int, float, float | None, int]]:

@@ -10,6 +10,7 @@ from simmodels.clusters.capacity import Capacity
 from simmodels.clusters.checkpoints import Checkpoints, checkpoint_numbers
 from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.clusters.outages import FailureLaw, MaintenanceWindow
+from simmodels.clusters.power_saving import SleepPolicy
 from simmodels.clusters.sizes import Machines, grouped, groups_of
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_tuple, by_name
@@ -47,6 +48,8 @@ class Site:
         How machines fail; None: they do not.
     maintenance
         When machines are maintained, at or after the begin of the simulation.
+    sleep
+        When idle machines are switched off; None: never.
 
     Raises
     ------
@@ -77,6 +80,7 @@ class Site:
     checkpoints: Checkpoints | None = None
     failures: FailureLaw | None = None
     maintenance: Sequence[MaintenanceWindow] = ()
+    sleep: SleepPolicy | None = None
 
     def __post_init__(self) -> None:
         """Check the sizes."""
@@ -105,11 +109,15 @@ class Site:
             raise RequestError(must_be("the machines of capacity", limit, self.capacity.machines.max()))
         for each in self.maintenance:
             as_integer(f"a machine of cluster {self.name!r}", each.of(self.count)[-1], 0, self.count - 1)
+        if self.sleep is not None:
+            as_integer(f"awake of cluster {self.name!r}", self.sleep.awake, 0, self.count)
 
     def _check_outages(self) -> None:
-        """Refuse what says nothing of failures or of maintenance."""
+        """Refuse what says nothing of failures, of maintenance or of sleep."""
         if not isinstance(self.failures, FailureLaw | None):
             raise RequestError(must_be("failures", "a FailureLaw, or None", self.failures))
+        if not isinstance(self.sleep, SleepPolicy | None):
+            raise RequestError(must_be("sleep", "a SleepPolicy, or None", self.sleep))
         windows = as_tuple("maintenance", self.maintenance, "a list of MaintenanceWindow")
         if not all(isinstance(each, MaintenanceWindow) for each in windows):
             raise RequestError(must_be("maintenance", "a list of MaintenanceWindow", self.maintenance))
@@ -122,7 +130,7 @@ class Site:
             what = f"capacity with cores={self.cores}, cores_per_machine={self.cores_per_machine}"
             raise RequestError(what, "give cores_per_machine, and no cores")
         if self.cores is not None:
-            for name in ("machines", "cores_per_machine", "checkpoints", "failures", "maintenance"):
+            for name in ("machines", "cores_per_machine", "checkpoints", "failures", "maintenance", "sleep"):
                 if getattr(self, name) not in (None, ()):
                     raise RequestError(f"{name} beside cores", "give machines= and cores_per_machine= instead of cores")
             if self.removes != "highest":
@@ -193,8 +201,8 @@ class Site:
 
     @property
     def is_out(self) -> bool:
-        """Return whether machines fail, or are maintained."""
-        return self.failures is not None or bool(self.maintenance)
+        """Return whether machines fail, are maintained or sleep."""
+        return self.failures is not None or bool(self.maintenance) or self.sleep is not None
 
     @property
     def last_change_s(self) -> float:

@@ -13,6 +13,7 @@ from simmodels.entities.environment import Environment
 from simmodels.entities.heuristics import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
 from simmodels.entities.outages import Failures, Maintenance
 from simmodels.entities.placer import Placer
+from simmodels.entities.power_saving import SleepWhenIdle
 from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.router import EarliestStart, LeastLoaded, RoundRobin, Router
@@ -77,6 +78,8 @@ def _cluster(env: Environment, site: Site) -> Cluster:
             notice_s=each.notice_s,
             mode=each.mode,
         )
+    if (policy := site.sleep) is not None:
+        SleepWhenIdle(env, cluster, after_s=policy.after_s, boot_s=policy.boot_s, awake=policy.awake)
     return cluster
 
 
@@ -107,7 +110,8 @@ def _run_out(env: Environment, source: Source, *, last_s: float) -> None:
     while source.process.is_alive or not all(each.is_idle for each in deciders):
         if not source.process.is_alive and env.peek() > max(last_s, env.now):
             acts = any(each.will_act for each in deciders) or any(cluster.running for cluster in clusters)
-            if not (acts or any(each.failed for each in env.all(Failures))):
+            failed = any(each.failed for each in env.all(Failures))
+            if not (acts or failed or any(each.booting for each in env.all(SleepWhenIdle))):
                 return
         env.step()
     env.run(until=env.end_of(env.now))

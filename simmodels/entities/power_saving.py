@@ -1,5 +1,6 @@
 """Saving: machines that are switched off while they have nothing to do."""
 
+from simmodels.clusters.power_saving import SleepPolicy
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
@@ -9,7 +10,7 @@ from simmodels.entities.events import Ended, Powered, Routed, Started, Submitted
 from simmodels.entities.machine import Machine
 from simmodels.entities.outages import require_machines
 from simmodels.entities.router import Router
-from simmodels.ground.durations import Duration, as_seconds
+from simmodels.ground.durations import Duration
 from simmodels.ground.numbers import as_integer
 from simmodels.work.workload import Job
 
@@ -57,9 +58,9 @@ class SleepWhenIdle:
         require_machines(env, cluster)
         self.env = env
         self.cluster = cluster
-        self.after_s = as_seconds("after_s", after_s, least=0)
-        self.boot_s = as_seconds("boot_s", boot_s, least=0)
-        self.awake = as_integer("awake", awake, 0, len(cluster.machines))
+        policy = SleepPolicy(after_s=after_s, boot_s=boot_s, awake=awake)  # type: ignore[arg-type]  # it makes seconds
+        self.after_s, self.boot_s = policy.after_s, policy.boot_s
+        self.awake = as_integer("awake", policy.awake, 0, len(cluster.machines))
         on = [machine for machine in cluster.machines if machine.is_on]
         self._idle = dict.fromkeys(on, float(env.now))  # since when, the longest first
         self._heard: Decider | None = None
@@ -86,6 +87,11 @@ class SleepWhenIdle:
     def asleep(self) -> list[Machine]:
         """Return the machines that it holds off, those that boot too."""
         return [machine for machine in self.cluster.machines if self in machine.holders]
+
+    @property
+    def booting(self) -> list[Machine]:
+        """Return the machines that it is about to release."""
+        return [machine for machine in self.asleep if machine.boots]
 
     def _see_start(self, attempt: Attempt) -> None:
         if attempt.cluster is self.cluster:

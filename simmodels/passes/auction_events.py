@@ -357,6 +357,16 @@ def any_waits(auction):
 
 
 @compiled
+def waiting_cores(auction):
+    """Return how many cores all tasks need that wait for an auction."""
+    total = 0
+    for group in range(auction.waiting.size):
+        for k in range(auction.waiting[group]):
+            total += auction.cores[auction.heap[group, k]]
+    return total
+
+
+@compiled
 def offer(auction, task, now, start, queue, speed):
     """Return the key of a task for a place with `queue` jobs waiting, where it would start then: the least wins."""
     return key_of(auction, task, now, 0.0, start, queue, speed)

@@ -12,8 +12,8 @@ import numpy as np
 from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
 from simmodels.passes import auction_events, placement_events, queue_events, switching
-from simmodels.replay.occupancy import begin, lose_all, occupy, occupy_lowest, offer, switch_off, vacate
-from simmodels.replay.power import POWER, next_switch, switch, switch_off_drained, warned
+from simmodels.replay.occupancy import begin, leave_idle, lose_all, occupy, occupy_lowest, offer, switch_off, vacate
+from simmodels.replay.power import POWER, look, next_switch, switch, switch_off_drained, warned
 from simmodels.replay.runs import (
     NOWHERE,
     begin_run,
@@ -24,8 +24,11 @@ from simmodels.replay.runs import (
     next_end,
     record_power,
 )
+from simmodels.replay.sleep import note_idle, note_power
 from simmodels.structures.arrays import grown
 from simmodels.structures.limit_state import lift, restore
+from simmodels.structures.queue_state import waiting_cores
+from simmodels.structures.sorted_blocks import total_cores
 from simmodels.structures.structure import found_at
 
 _power_at = found_at(POWER)
@@ -140,13 +143,63 @@ def _next_wake(queue, auction, placer, now):
 
 
 @compiled
-def _any_failed(powers):
-    """Return whether a machine is being repaired."""
+def _any_comes(powers):
+    """Return whether a machine is being repaired, or boots."""
     found = False
     for address in powers:
         if address:
-            found = found or _power_at(address).outages.failed.any()
+            outages = _power_at(address).outages
+            found = found or outages.failed.any() or outages.sleep.boots.any()
     return found
+
+
+@compiled
+def _any_sleeps(powers):
+    """Return whether machines go to sleep."""
+    found = False
+    for address in powers:
+        if address:
+            found = found or _power_at(address).outages.sleep.after < np.inf
+    return found
+
+
+@compiled
+def _look(queue, auction, placer, occupancy, powers, decided, now):
+    """Let machines be woken for what waits, or go to sleep, after all of an instant.
+
+    It is looked in clusters where machines that sleep were switched, or in all if something was `decided`.
+    """
+    wanted = 0
+    if queue is not None:
+        wanted = waiting_cores(queue)
+    elif auction is not None:
+        wanted = auction_events.waiting_cores(auction)
+    elif placer is not None:
+        wanted = total_cores(placer.waiting)
+    for cluster in range(powers.size):
+        if powers[cluster] == 0:
+            continue
+        power = _power_at(powers[cluster])
+        if power.outages.sleep.after == np.inf or not (decided or power.outages.sleep.rings):
+            continue
+        if placer is not None:
+            look(power, placer.free, np.full(placer.free.size, placer.size), wanted, now)
+        elif occupancy is not None:
+            here = slice(occupancy.first_of[cluster], occupancy.first_of[cluster + 1])
+            look(power, occupancy.free[here], occupancy.size[here], wanted, now)
+
+
+@compiled
+def _leave_idle(occupancy, runs, attempt, powers, now):
+    """Take note that the machines of an attempt that ended may be idle."""
+    machine = runs.machine[attempt]
+    cluster = 0 if occupancy is None else occupancy.of[machine]
+    if powers[cluster] != 0:
+        sleep = _power_at(powers[cluster]).outages.sleep
+        if occupancy is None:
+            note_idle(sleep, machine, now)
+        else:
+            leave_idle(occupancy, attempt, sleep, now)
 
 
 @compiled
@@ -186,6 +239,7 @@ def _switch_all(placer, occupancy, runs, powers, touched, more, now):
                 if gone.size:
                     lost = np.concatenate((lost, gone))
                 freed |= switch_off(occupancy, power, cluster)
+            note_power(power.outages.sleep, power.state, now)
         draining |= power.draining
         if not (switched or freed):
             continue
@@ -281,12 +335,18 @@ def run(
     ends_at, switch_at = next_end(runs), _next_switch(powers)
     wake = _next_wake(queue, auction, placer, now) if warm > 0 or queue is None else np.inf
     fine = True
+    sleeps = looks = decided = _any_sleeps(powers)
     while fine:
         heed_signals()
         coming = min(ends_at, switch_at, wake)
         if came < submit.size:
             coming = min(coming, submit[came])
-        elif runs.size == 0 and until == np.inf:
+        if looks and now < coming and now < until:  # all of the instant has been decided
+            _look(queue, auction, placer, occupancy, powers, decided, now)
+            looks = decided = False
+            switch_at = _next_switch(powers)
+            coming = min(coming, switch_at)
+        if came == submit.size and runs.size == 0 and now < coming and until == np.inf:
             done = True
             if queue is not None:
                 done = queue.waiting.size == 0
@@ -298,11 +358,12 @@ def run(
             if done:  # however the machines change
                 break
             acts = queue is None and wake < np.inf  # a queue's promise is void if nothing runs, and none comes
-            if coming > max(last, now) and not acts and not _any_failed(powers):
+            if coming > last and not acts and not _any_comes(powers):
                 break  # what waits never starts: all machines are on that will be
         if coming > until or coming == np.inf:
             break
         now = coming
+        looks = sleeps
         happens = wake <= now
         while True:
             ends = 0
@@ -312,6 +373,8 @@ def run(
                 attempt = end_next(runs, kill)
                 if occupancy is not None and vacate(occupancy, attempt):
                     touched[occupancy.of[runs.machine[attempt]]] = freed = True
+                if sleeps:
+                    _leave_idle(occupancy, runs, attempt, powers, now)
                 ended[ends] = runs.slot[attempt]
                 ends += 1
                 ends_at = next_end(runs)
@@ -334,6 +397,7 @@ def run(
         while came < submit.size and submit[came] <= now:
             came += 1
         if happens or came > first:  # else notice was given that changes nothing
+            decided = True
             if queue is not None:
                 queue_events.take_note(queue, now, ended, ends, came - first)
                 if leaving:

@@ -10,6 +10,7 @@ from simmodels.ground.compiled import compiled
 from simmodels.passes import switching
 from simmodels.replay.power import switch_off_drained, warned
 from simmodels.replay.runs import begin_run, lose_run
+from simmodels.replay.sleep import note_idle
 from simmodels.structures.arrays import grown
 from simmodels.structures.structure import Handle, Structure
 
@@ -219,6 +220,16 @@ def vacate(occupancy, attempt):
 
 
 @compiled
+def leave_idle(occupancy, attempt, sleep, now):
+    """Take note that the machines of an attempt that ended may be idle; `sleep` is of its cluster."""
+    if sleep.after < np.inf:
+        for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
+            low = occupancy.machine[run] - occupancy.first_of[occupancy.of[occupancy.machine[run]]]
+            for machine in range(low, low + occupancy.machines[run]):
+                note_idle(sleep, machine, now)
+
+
+@compiled
 def lose_all(occupancy, runs, power, cluster, now):
     """End the attempts on machines of a cluster that went, in the order in which they went; return their slots."""
     lost = np.empty((runs.size, 2), np.int64)  # its place in the order in which they went, and attempt
@@ -247,6 +258,7 @@ def lose_all(occupancy, runs, power, cluster, now):
     for k in order:
         lose_run(runs, runs.slot[lost[k, 1]], why[k], now)
         vacate(occupancy, lost[k, 1])
+        leave_idle(occupancy, lost[k, 1], power.outages.sleep, now)
     return runs.slot[lost[order, 1]]
 
 

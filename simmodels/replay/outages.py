@@ -1,8 +1,9 @@
-"""Outages: failures and maintenance as the compiled engine carries them out, beside the changes of a capacity.
+"""Outages: failures, maintenance and sleep as the compiled engine carries them out, beside the changes of a capacity.
 
-A machine has several that may hold it off, or give it notice: the capacity, its failures, and each maintenance. What
-happens to it follows from all of them; `simmodels.entities.outages` has them as processes. What these do at one instant
-they do in the order in which they last said when: so they are numbered here, too.
+A machine has several that may hold it off, or give it notice: the capacity, its failures, each maintenance, and sleep.
+What happens to it follows from all of them; `simmodels.entities.outages` and `simmodels.entities.power_saving` have
+them as processes. What these do at one instant they do in the order in which they last said when: so they are numbered
+here, too.
 """
 
 from typing import Final, NamedTuple
@@ -14,6 +15,7 @@ from numba.experimental import structref
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Flags, Floats, Ints
 from simmodels.passes import switching
+from simmodels.replay.sleep import SLEEP, come, doze, find_due, wake
 from simmodels.structures.structure import Handle, Structure
 
 _AHEAD: Final = 0
@@ -38,7 +40,8 @@ _B2 = types.boolean[:, ::1]
 OUTAGES: Final = OutagesType(
     [
         ("any", types.boolean),  # whether there are any
-        # by machine, if it fails, then by maintenance: when it does the next thing, and in which order it said so
+        # by machine, if it fails, by maintenance, and of those that go to sleep, or boot: when the next thing is done,
+        # and in which order it was said
         ("at", _F1),
         ("said", _I1),
         ("next", types.float64),  # the least of `at`
@@ -58,6 +61,7 @@ OUTAGES: Final = OutagesType(
         ("of", _B2),  # of which machines
         ("held", _B2),
         ("drains", _B2),
+        ("sleep", SLEEP),
     ]
 )
 
@@ -81,7 +85,7 @@ class Planned(NamedTuple):
 
 
 @compiled
-def new_outages(life, repair, planned, begin):
+def new_outages(life, repair, planned, sleep, begin):
     """Return failures and maintenance at the begin of a window.
 
     Parameters
@@ -92,15 +96,18 @@ def new_outages(life, repair, planned, begin):
         How long a repair takes.
     planned
         What is maintained.
+    sleep
+        Which machines sleep.
     begin
         The begin of the window.
     """
     made = structref.new(OUTAGES)
     failing, windows = life.shape[0], planned.start.size
-    made.any = failing + windows > 0
-    made.at = np.full(failing + windows, np.inf)
-    made.said = np.arange(1, 1 + failing + windows)  # the capacity is first
-    made.count = failing + windows
+    made.sleep = sleep
+    made.any = failing + windows > 0 or sleep.after < np.inf
+    made.at = np.full(failing + windows + 2, np.inf)
+    made.said = np.arange(1, 1 + made.at.size)  # the capacity is first
+    made.count = made.at.size
     made.life = life
     made.failures = np.zeros(failing, np.int64)
     made.repair = repair
@@ -113,7 +120,7 @@ def new_outages(life, repair, planned, begin):
     made.drains = np.zeros_like(planned.of)
     for machine in range(failing):
         made.at[machine] = begin + life[machine, 0]
-    made.at[failing:] = made.notified
+    made.at[failing : failing + windows] = made.notified
     _look_ahead(made)
     return made
 
@@ -136,13 +143,23 @@ def _say(outages, which, at):
 
 
 @compiled
+def _say_who_comes(outages):
+    """Note which machine is on next that boots."""
+    sleep, which = outages.sleep, outages.at.size - 1
+    outages.at[which] = np.inf
+    if sleep.coming_first < sleep.coming_end:
+        outages.at[which], outages.said[which] = sleep.comes[sleep.coming_first], sleep.said[sleep.coming_first]
+    _look_ahead(outages)
+
+
+@compiled
 def next_due(outages, now, notices):
     """Return which of them is due first, and gives notice or does something else; -1 without one."""
     first = -1
     if outages.next <= now:
         failing = outages.life.shape[0]
         for which in range(outages.at.size):
-            ahead = which >= failing and outages.phase[which - failing] == _AHEAD
+            ahead = failing <= which < outages.at.size - 2 and outages.phase[which - failing] == _AHEAD
             due = outages.at[which] <= now and ahead == notices
             if due and (first < 0 or outages.said[which] < outages.said[first]):
                 first = which
@@ -151,8 +168,16 @@ def next_due(outages, now, notices):
 
 @compiled
 def carry_out(outages, which, now):
-    """Let a machine fail or be repaired, or let a maintenance go on; return how long before what goes was warned."""
+    """Let a machine fail, be repaired, sleep or come, or a maintenance go on; return how long before it was warned."""
     failing = outages.life.shape[0]
+    if which == outages.at.size - 1:
+        come(outages.sleep)
+        _say_who_comes(outages)
+        return -1.0
+    if which == outages.at.size - 2:
+        doze(outages.sleep)
+        _say(outages, which, np.inf)
+        return -1.0
     if which < failing:
         outages.failed[which] = not outages.failed[which]
         if outages.failed[which]:
@@ -181,9 +206,48 @@ def carry_out(outages, which, now):
 
 
 @compiled
-def is_held(outages, machine):
+def wake_machines(outages, own, size, cores, machines, now):
+    """Wake machines until at least `cores` more cores and `machines` more machines are on their way.
+
+    `own` and `size` are int64[machines], what each is by the capacity alone, and its cores.
+    """
+    held = own == switching.OFF
+    for machine in range(held.size):
+        held[machine] |= is_broken(outages, machine)
+    outages.count = wake(outages.sleep, held, size, cores, machines, now, outages.count)
+    _say_who_comes(outages)
+
+
+@compiled
+def let_sleep(outages, state, free, size, now):
+    """Let the machines sleep that have been idle for long enough, or see when the next one will be."""
+    if find_due(outages.sleep, state, free, size, now):
+        _say(outages, outages.at.size - 2, now)
+
+
+@compiled
+def is_broken(outages, machine):
     """Return whether a failure or a maintenance holds a machine off."""
     return outages.failed[machine] or outages.held[:, machine].any()
+
+
+@compiled
+def is_held(outages, machine):
+    """Return whether a failure, a maintenance or sleep holds a machine off."""
+    return is_broken(outages, machine) or outages.sleep.asleep[machine]
+
+
+@compiled
+def concerned(outages, which):
+    """Return the machines to which one of them did something last."""
+    failing, sleep = outages.life.shape[0], outages.sleep
+    if which < failing:
+        return np.full(1, which)
+    if which == outages.at.size - 2:
+        return sleep.due
+    if which == outages.at.size - 1:
+        return sleep.coming[sleep.coming_first - 1 : sleep.coming_first]
+    return np.flatnonzero(outages.of[which - failing])
 
 
 @compiled

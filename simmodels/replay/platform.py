@@ -1,5 +1,6 @@
 """Platform: the machines of all clusters of a model, and what happens on them."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from simmodels.replay.occupancy import new_occupancy, parts_of
 from simmodels.replay.outages import Outages, Planned, new_outages
 from simmodels.replay.power import Changes, Power, failed_too_often, new_power
 from simmodels.replay.runs import Runs, new_runs, record
+from simmodels.replay.sleep import Sleep, new_sleep
 from simmodels.results.attempts import unexpected
 from simmodels.structures.structure import Handle, address_of
 
@@ -103,9 +105,9 @@ class Platform:
                 comes = int(np.diff(changes.machines, prepend=on).clip(0).sum())
                 draws = stream(seeds.of("capacity", site.name), "capacity", "removed").random(on + 2 * comes + 1)
             law_seed = seed if site.failures is None else seeds.of("failures", site.name)
-            made.append(
-                new_power(states, changes, draws, _outages(site, self.begin_s, law_seed, failures), self.begin_s)
-            )
+            asleep = _sleep(site, states, self.begin_s)
+            outages = _outages(site, self.begin_s, law_seed, failures, asleep)
+            made.append(new_power(states, changes, draws, outages, self.begin_s))
         return made
 
     def runs(self, whole_s: Floats, estimate_s: Floats, earlier_s: Floats) -> Runs:
@@ -183,8 +185,16 @@ def _later(site: Site, begin_s: float) -> Changes:
     return Changes(time_s, capacity.machines[later], notice_s, np.array(modes, np.int64), notices)
 
 
-def _outages(site: Site, begin_s: float, seed: int, failures: int) -> Outages:
-    """Return the failures and the maintenance of the machines of a site; parameters as for `Platform`."""
+def _sleep(site: Site, states: Ints, begin_s: float) -> Sleep:
+    """Return which machines of a site sleep, in what states they are."""
+    policy = site.sleep
+    how = (math.inf, 0.0, 0) if policy is None else (policy.after_s, policy.boot_s, policy.awake)
+    made: Sleep = new_sleep(*how, states, begin_s)
+    return made
+
+
+def _outages(site: Site, begin_s: float, seed: int, failures: int, asleep: Sleep) -> Outages:
+    """Return what holds the machines of a site off beside its capacity; parameters as for `Platform`."""
     law, windows, machines = site.failures, site.maintenance, site.count
     life, repair_s = np.empty((0, 0)), 0.0
     if law is not None:
@@ -200,5 +210,5 @@ def _outages(site: Site, begin_s: float, seed: int, failures: int) -> Outages:
         np.array([MODES[each.mode] for each in windows], np.int64),
         of,
     )
-    made: Outages = new_outages(life, repair_s, planned, begin_s)
+    made: Outages = new_outages(life, repair_s, planned, asleep, begin_s)
     return made

@@ -13,7 +13,18 @@ from numba.experimental import structref
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.passes import switching
-from simmodels.replay.outages import OUTAGES, carry_out, drains, goes_for, hold_drained, is_held, next_due
+from simmodels.replay.outages import (
+    OUTAGES,
+    carry_out,
+    concerned,
+    drains,
+    goes_for,
+    hold_drained,
+    is_held,
+    let_sleep,
+    next_due,
+    wake_machines,
+)
 from simmodels.structures.structure import Handle, Structure
 
 
@@ -29,7 +40,7 @@ class Power(Handle):
 structref.define_boxing(PowerType, Power)
 
 _CAPACITY: Final = -1
-_FAILURES: Final = -2
+_OTHERS: Final = -2  # failures and sleep, which give no notice
 _F1 = types.float64[::1]
 _I1 = types.int64[::1]
 POWER: Final = PowerType(
@@ -136,7 +147,7 @@ def _notice_at(power):
 @compiled
 def next_switch(power):
     """Return the next instant at which the machines change, or notice of it is given; infinity if there is none."""
-    at = power.outages.next
+    at = min(power.outages.next, power.outages.sleep.look)
     if power.next_change < power.time.size:
         at = min(at, power.time[power.next_change])
     if power.next_notice < power.notices.size:
@@ -218,9 +229,9 @@ def switch(power, now):
 
 @compiled
 def _switch_beside_outages(power, now):
-    """Carry out what is due of the capacity, of failures and of maintenance; return whether a machine changed by it."""
+    """Carry out what is due of the capacity and of outages; return whether a machine changed by it."""
     outages = power.outages
-    failing = outages.life.shape[0]
+    failing, windows = outages.life.shape[0], outages.start.size
     changed = False
     turn = 0
     for notices in (False, True):
@@ -235,15 +246,44 @@ def _switch_beside_outages(power, now):
                     power.change_said = outages.count
             elif which >= 0:
                 why = carry_out(outages, which, now)
-                if which < failing:
-                    changed |= _settle(power, which, _FAILURES, why, turn)
-                else:
-                    for machine in np.flatnonzero(outages.of[which - failing]):
-                        changed |= _settle(power, machine, which - failing, why, turn)
+                by = which - failing if failing <= which < failing + windows else _OTHERS
+                for machine in concerned(outages, which):
+                    changed |= _settle(power, machine, by, why, turn)
             else:
                 break
             turn += 1
+    if outages.sleep.look <= now:
+        outages.sleep.look = np.inf
+        outages.sleep.rings = True
     return changed
+
+
+@compiled
+def look(power, free, size, wanted, now):
+    """Wake machines for jobs that wait; or let machines sleep, or see when the next one may.
+
+    Parameters
+    ----------
+    power
+        The machines of a cluster that sleep.
+    free, size
+        int64[machines] each, their free cores, and their cores.
+    wanted
+        How many cores those need that wait.
+    now
+        The instant, of which all has been decided.
+    """
+    outages = power.outages
+    sleep = outages.sleep
+    sleep.rings = False
+    if sleep.sleeping > 0 and (wanted > 0 or sleep.awake > 0):
+        is_open = power.state == switching.OPEN
+        cores = wanted - free[is_open].sum() if wanted > 0 else 0
+        machines = sleep.awake - is_open.sum()
+        if cores > 0 or machines > 0:
+            wake_machines(outages, power.own, size, cores, machines, now)
+    if wanted == 0:
+        let_sleep(outages, power.state, free, size, now)
 
 
 @compiled
@@ -255,7 +295,7 @@ def _settle(power, machine, by, why, turn):
     power, machine
         The machine.
     by
-        Who did something: a maintenance, by its number, _CAPACITY or _FAILURES.
+        Who did something: a maintenance, by its number, _CAPACITY or _OTHERS.
     why, turn
         If it goes by that: how long before it was asked for checkpoints, and the number of that at the instant.
     """
@@ -293,7 +333,7 @@ def switch_off_drained(power, machine):
     """Switch a machine off that drains, and on which no job runs any more."""
     drain_out(power, machine)
     if power.outages.any:
-        _settle(power, machine, _FAILURES, -1.0, 0)
+        _settle(power, machine, _OTHERS, -1.0, 0)
 
 
 @compiled

@@ -17,7 +17,7 @@ from simmodels.structures.arrays import grown
 from simmodels.structures.limit_state import LIMIT_STATE, LimitState, grow_slots, new_limits
 from simmodels.structures.profile import PROFILE, new_profile
 from simmodels.structures.signatures import KEY_FUNCTION, QueueOrder
-from simmodels.structures.sorted_blocks import SORTED_BLOCKS, copy_slots, new_sorted_blocks
+from simmodels.structures.sorted_blocks import SORTED_BLOCKS, copy_slots, new_sorted_blocks, total_cores
 from simmodels.structures.structure import Handle, Structure, found_at
 
 NONE: Final = 0
@@ -279,6 +279,20 @@ def slots_beyond(queue):
             out[n] = slot
             n += 1
     return out[:n]
+
+
+@compiled
+def waiting_cores(queue):
+    """Return how many cores all need that wait, outside the window of queue_depth too."""
+    total = 0
+    if queue.limited:
+        for slot in waiting_slots(queue):
+            total += queue.cores[slot]
+    else:
+        total = total_cores(queue.waiting)
+    for slot in slots_beyond(queue):
+        total += queue.cores[slot]
+    return total
 
 
 @compiled

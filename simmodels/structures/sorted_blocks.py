@@ -102,6 +102,15 @@ def copy_slots(ordered, out):
 
 
 @compiled
+def total_cores(ordered):
+    """Return how many cores all entries need."""
+    total = 0
+    for c in range(ordered.blocks):
+        total += ordered.sum_cores[ordered.chain[c]]
+    return total
+
+
+@compiled
 def _summarise(ordered, b):
     """Recompute the least and the sums of a block."""
     least_cores = ordered.cores[b, 0]

@@ -1,0 +1,216 @@
+"""Sleep: idle machines of a cluster that are switched off and on again, as the compiled engine carries it out.
+
+What `simmodels.entities.power_saving` does as a process: after the decisions of an instant it looks which machines
+jobs need, or which have been idle for long enough. What it decides then happens among the outages of the cluster.
+"""
+
+from typing import Final
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
+
+from simmodels.ground.compiled import compiled
+from simmodels.passes import switching
+from simmodels.structures.arrays import grown
+from simmodels.structures.structure import Handle, Structure
+
+
+@structref.register
+class SleepType(Structure):
+    """The numba type of `Sleep`."""
+
+
+class Sleep(Handle):
+    """A Python handle on machines that sleep; made by `new_sleep`."""
+
+
+structref.define_boxing(SleepType, Sleep)
+
+_F1 = types.float64[::1]
+_I1 = types.int64[::1]
+_B1 = types.boolean[::1]
+SLEEP: Final = SleepType(
+    [
+        # how: infinity if no machine ever sleeps
+        ("after", types.float64),
+        ("boot", types.float64),
+        ("awake", types.int64),
+        # by machine
+        ("asleep", _B1),  # whether it is held off for this, also while it boots
+        ("boots", _B1),
+        ("on", _B1),  # as of the last change
+        # a list of those that became idle, in this order; some are busy again. By machine: when it did, infinity if it
+        # is not in the list, and its neighbours there, where the last entry is both ends
+        ("since", _F1),
+        ("before", _I1),
+        ("after_it", _I1),
+        # those that boot, in the order in which they come
+        ("coming", _I1),
+        ("comes", _F1),
+        ("said", _I1),  # in which order they said so, among the outages
+        ("coming_first", types.int64),
+        ("coming_end", types.int64),
+        ("sleeping", types.int64),  # how many are asleep, and do not boot
+        ("due", _I1),  # those that go to sleep at this instant
+        ("look", types.float64),  # when it looks whether one has been idle for long enough
+        ("rings", types.boolean),  # whether it looks at the end of this instant, whatever is decided
+    ]
+)
+
+
+@compiled
+def new_sleep(after, boot, awake, state, begin):
+    """Return what is known of sleep at the begin of a window: machines that are on are idle since then.
+
+    Parameters
+    ----------
+    after, boot, awake
+        As in `simmodels.SleepPolicy`; an `after` of infinity if no machine ever sleeps.
+    state
+        int64[machines], OPEN or OFF.
+    begin
+        The begin of the window.
+    """
+    made = structref.new(SLEEP)
+    made.after, made.boot, made.awake = after, boot, awake
+    made.asleep = np.zeros(state.size, np.bool_)
+    made.boots = np.zeros(state.size, np.bool_)
+    made.on = np.zeros(state.size, np.bool_)
+    made.since = np.full(state.size, np.inf)
+    made.before = np.full(state.size + 1, state.size)
+    made.after_it = np.full(state.size + 1, state.size)
+    made.coming = np.empty(64, np.int64)
+    made.comes = np.empty(64)
+    made.said = np.empty(64, np.int64)
+    made.coming_first = made.coming_end = 0
+    made.sleeping = 0
+    made.due = np.empty(0, np.int64)
+    made.look = np.inf
+    made.rings = False
+    note_power(made, state, begin)
+    return made
+
+
+@compiled
+def _forget(sleep, machine):
+    """Take a machine out of the list of those that became idle."""
+    if sleep.since[machine] < np.inf:
+        before, after = sleep.before[machine], sleep.after_it[machine]
+        sleep.after_it[before], sleep.before[after] = after, before
+        sleep.since[machine] = np.inf
+
+
+@compiled
+def note_idle(sleep, machine, now):
+    """Take note that a job of a machine ended, or that it was switched on: since then it is idle, if it is."""
+    _forget(sleep, machine)
+    ends = sleep.since.size
+    last = sleep.before[ends]
+    sleep.before[machine], sleep.after_it[machine] = last, ends
+    sleep.after_it[last] = sleep.before[ends] = machine
+    sleep.since[machine] = now
+
+
+@compiled
+def note_power(sleep, state, now):
+    """Take note of the machines that are on now."""
+    if sleep.after == np.inf:
+        return
+    for machine in range(state.size):
+        on = state[machine] != switching.OFF
+        if on and not sleep.on[machine]:
+            note_idle(sleep, machine, now)
+        sleep.on[machine] = on
+
+
+@compiled
+def find_due(sleep, state, free, size, now):
+    """Choose the machines that go to sleep, or say when to look again; return whether there are any.
+
+    Parameters
+    ----------
+    sleep
+        The machines; none waits for jobs, and none is to be woken.
+    state, free, size
+        int64[machines], what each is, its free cores, and its cores.
+    now
+        The instant.
+    """
+    ends = sleep.since.size
+    first = sleep.after_it[ends]
+    while first != ends and (state[first] == switching.OFF or free[first] < size[first]):
+        _forget(sleep, first)  # until it becomes idle again
+        first = sleep.after_it[ends]
+    if first == ends or (sleep.since[first] + sleep.after > now and sleep.look < np.inf):
+        return False
+    may = (state == switching.OPEN).sum() - sleep.awake
+    if may <= 0:
+        return False
+    if sleep.since[first] + sleep.after > now:
+        sleep.look = sleep.since[first] + sleep.after
+        return False
+    due = (sleep.since + sleep.after <= now) & (state != switching.OFF) & (free == size)
+    sleep.due = np.flatnonzero(due)[::-1][:may].copy()
+    return True
+
+
+@compiled
+def doze(sleep):
+    """Let those sleep that go to sleep at this instant."""
+    sleep.asleep[sleep.due] = True
+    sleep.sleeping += sleep.due.size
+    sleep.rings = True
+
+
+@compiled
+def wake(sleep, held, size, cores, machines, now, said):
+    """Wake machines until at least `cores` more cores and `machines` more machines are on their way, lowest first.
+
+    Parameters
+    ----------
+    sleep
+        The machines.
+    held, size
+        bool[machines], which something else holds off: they come when that lets them, and do not count; and
+        int64[machines], the cores of each.
+    now
+        The instant.
+    said
+        What was said last, by number: each of them says when it comes.
+
+    Returns
+    -------
+    int
+        What was said last then.
+    """
+    for machine in np.flatnonzero(sleep.boots & ~held):
+        cores -= size[machine]
+        machines -= 1
+    for beside in (False, True):
+        for machine in np.flatnonzero(sleep.asleep & (held == beside)):
+            if sleep.boots[machine] or (cores <= 0 and machines <= 0):
+                continue
+            if sleep.coming_end == sleep.coming.size:
+                room = 2 * sleep.coming_end
+                sleep.coming, sleep.comes = grown(sleep.coming, room), grown(sleep.comes, room)
+                sleep.said = grown(sleep.said, room)
+            said += 1
+            k = sleep.coming_end
+            sleep.coming[k], sleep.comes[k], sleep.said[k] = machine, now + sleep.boot, said
+            sleep.coming_end += 1
+            sleep.boots[machine] = True
+            sleep.sleeping -= 1
+            if not beside:
+                cores -= size[machine]
+                machines -= 1
+    return said
+
+
+@compiled
+def come(sleep):
+    """Let the next machine that boots be on, as far as this is concerned."""
+    machine = sleep.coming[sleep.coming_first]
+    sleep.coming_first += 1
+    sleep.asleep[machine] = sleep.boots[machine] = False
+    sleep.rings = True
