@@ -258,11 +258,21 @@ ON_MACHINES: dict[str, dict[str, Any]] = {
 }
 
 
+OUTAGES: dict[str, dict[str, Any]] = {
+    "none": {},
+    "sleep": {"sleep": sm.SleepPolicy(after_s=3, boot_s=2, awake=1)},
+    "failures": {"failures": sm.FailureLaw(mtbf_s=400, repair_s=20)},
+    "maintenance": {"maintenance": [sm.MaintenanceWindow(start_s=100, duration_s=50, machines=[1, 3], notice_s=30)]},
+}
+OUTAGES["all"] = {name: value for each in OUTAGES.values() for name, value in each.items()}
+
+
+@pytest.mark.parametrize("outages", OUTAGES)
 @pytest.mark.parametrize("mode", ["kill", "drain", "checkpoint"])
 @pytest.mark.parametrize(("removes", "notice_s"), [("highest", 0.0), ("highest", 45.0), ("random", 45.0)])
 @pytest.mark.parametrize("decider", ON_MACHINES)
 def test_unequal_machines_are_the_same_on_both_engines(
-    decider: str, removes: Removes, notice_s: float, mode: Mode
+    decider: str, removes: Removes, notice_s: float, mode: Mode, outages: str
 ) -> None:
     wanted = zip((0, 60, 150, 200, 300, 380, 470), (5, 2, 4, 1, 5, 3, 5), strict=True)
     site = sm.Site(
@@ -271,6 +281,7 @@ def test_unequal_machines_are_the_same_on_both_engines(
         capacity=[sm.CapacityChange(at, machines, notice_s if at else 0.0, mode) for at, machines in wanted],
         removes=removes,
         checkpoints=sm.Checkpoints(interval_s=40, cost_s=2, restart_s=3),
+        **OUTAGES[outages],
     )
     work = flows() if decider == "auction" else log()
     compiled, simpy = (

@@ -98,6 +98,7 @@ CALLS: Final[Mapping[str, Callable[[], Call]]] = {
     "Scheduler": lambda: with_cluster(call),
     "Signal": lambda: call([0.0, 1.0], [1.0, 2.0]),
     "Site": lambda: call(name="a", machines=2, cores_per_machine=4, kind=None, checkpoints=None),
+    "SleepPolicy": lambda: call(after_s=60.0, boot_s=10.0, awake=1),
     "SleepWhenIdle": lambda: with_cluster(lambda at, a: call(at, a, after_s=60.0), machines=2, cores_per_machine=4),
     "Source": lambda: with_cluster(lambda at, a: call(at, JOBS, into=sm.QueueScheduler(at, a), window_s=None)),
     "TargetAsap": lambda: with_cluster(lambda at, a: call(at, a, reference=JOBS), machines=2, cores_per_machine=8),

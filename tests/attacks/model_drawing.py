@@ -114,7 +114,8 @@ def _sites(draw: random.Random) -> Described:
             each["removes"] = draw.choice(("highest", "random"))
         if each["machines"] is not None and what == "queue":
             machines = sum(count for count, _, _ in each["machines"])
-            outages = draw.choice(((), (), ("Failures",), ("Maintenance",), ("Failures", "Maintenance", "Maintenance")))
+            some = ((), (), ("Failures",), ("Maintenance",), ("Failures", "Maintenance", "Maintenance"))
+            outages = [*draw.choice(some), *draw.choice(((), (), ("SleepWhenIdle",)))]
             each["changes"] += [_change(draw, machines, outage) for outage in outages]
     options = _rules(draw, forward=False) if what == "auction" else _options(draw, what)
     if what == "queue":

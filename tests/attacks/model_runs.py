@@ -157,6 +157,8 @@ def run_on_both(model: Described) -> tuple[sm.Schedule, sm.Schedule]:
                 size["removes"] = each["removes"]
             elif kind == "Failures":
                 size["failures"] = sm.FailureLaw(**how)
+            elif kind == "SleepWhenIdle":
+                size["sleep"] = sm.SleepPolicy(**how)
             else:
                 first_s = min(submit_s for submit_s, *_ in model["jobs"])  # when the simulation begins
                 window = sm.MaintenanceWindow(**{**how, "start_s": max(how["start_s"], first_s)})

@@ -196,6 +196,12 @@ UNEQUAL = [sm.Machines(1, cores=4, speed=2.0), sm.Machines(2, cores=2)]
         ),
         ({"cores": 4, "speed": 0.0}, r"speed must be a finite number > 0 \(got 0.0\)"),
         ({"cores": 4, "failures": sm.FailureLaw(mtbf_s=9, repair_s=1)}, "failures beside cores; give machines= and c"),
+        ({"cores": 4, "sleep": sm.SleepPolicy(after_s=9)}, "sleep beside cores; give machines= and cores_per_machine="),
+        ({"machines": UNEQUAL, "sleep": 3}, r"sleep must be a SleepPolicy, or None \(got 3\)"),
+        (
+            {"machines": UNEQUAL, "sleep": sm.SleepPolicy(after_s=9, awake=4)},
+            r"awake of cluster 'cluster' must be an integer from 0 to 3 \(got 4\)",
+        ),
         ({"machines": UNEQUAL, "failures": 3}, r"failures must be a FailureLaw, or None \(got 3\)"),
         ({"machines": UNEQUAL, "maintenance": [3]}, r"maintenance must be a list of MaintenanceWindow \(got \[3\]\)"),
         (
