@@ -64,7 +64,7 @@ class SleepWhenIdle:
         on = [machine for machine in cluster.machines if machine.is_on]
         self._idle = dict.fromkeys(on, float(env.now))  # since when, the longest first
         self._heard: Decider | None = None
-        self._looks = False  # whether it will look at the end of this instant
+        self._looks = env.shared(_Looks)
         self._waits = False  # whether it will look when the first of those that are idle has been for long enough
         env.on(Started, lambda event: self._see_start(event.attempt))
         env.on(Ended, lambda event: self._see_end(event.attempt))
@@ -115,13 +115,10 @@ class SleepWhenIdle:
 
     def _ring(self) -> None:
         """Look at the end of this instant, when all has been decided."""
-        if not self._looks:
-            self._looks = True
-            self.env.ring(END).callbacks.append(lambda _: self._look())
+        self._looks.ring(self)
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Wake machines for jobs that wait; or let machines sleep, or see when the next one may."""
-        self._looks = False
         self._hear()
         wanted = sum(job.cores for job in self._waiting)
         may_sleep = self._may_sleep
@@ -205,3 +202,22 @@ class SleepWhenIdle:
         """Look whether a machine has been idle for long enough, if it still is."""
         self._waits = False
         self._ring()
+
+
+class _Looks:
+    """The looks at the end of an instant: all look before a machine of any of them is switched."""
+
+    def __init__(self) -> None:
+        self._coming: list[SleepWhenIdle] = []
+
+    def ring(self, saving: SleepWhenIdle) -> None:
+        """Have one of them look at the end of this instant."""
+        if not self._coming:
+            saving.env.ring(END).callbacks.append(lambda _: self._look())
+        if saving not in self._coming:
+            self._coming.append(saving)
+
+    def _look(self) -> None:
+        coming, self._coming = self._coming, []
+        for saving in coming:
+            saving.look()

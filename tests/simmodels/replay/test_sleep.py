@@ -57,6 +57,17 @@ def test_each_cluster_of_an_auction_sleeps_by_itself(engine: Engine) -> None:
     assert schedule.start_s.tolist() == [0, 8]  # b is woken at 5 s
 
 
+@both_engines
+def test_all_clusters_look_before_one_of_them_wakes(engine: Engine) -> None:
+    # At 10 s either could have the task: both are woken, though the first is on at once.
+    policy = sm.SleepPolicy(after_s=1)
+    on = [sm.Site(name=name, machines=1, cores_per_machine=4, sleep=policy) for name in "ab"]
+    flows = [sm.Workflow(number, at_s, [1.0], 1) for number, at_s in enumerate((0.0, 10.0))]
+    schedule = sm.simulate(flows, on=on, bid="FIFO", engine=engine).validate()
+    spans = schedule.off_spans[["cluster", "start_s", "end_s"]].to_numpy().tolist()
+    assert spans == [[0, 2, 10], [1, 1, 10], [1, 11, 11]]
+
+
 # -- second by second -----------------------------------------------------------------------------
 
 
