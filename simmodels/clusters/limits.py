@@ -5,18 +5,16 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from simmodels.clusters.rows import read_rows, rows_of, said_in
 from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError, must_be, require_known
 from simmodels.ground.arguments import as_tuple, listed
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import MOST, Ints, as_integer, as_number
-from simmodels.ground.toml_json import SUFFIXES, read_document
 
 NO_LIMIT: Final = np.iinfo(np.int64).max
 _USERS: Final = ("user", "user_id")
@@ -212,7 +210,7 @@ class Limits:
     def __post_init__(self) -> None:
         """Keep the rows, and refuse those that do not go together."""
         fix = object.__setattr__
-        fix(self, "rows", tuple(map(_as_limit, _rows_of(self.rows))))
+        fix(self, "rows", tuple(map(_as_limit, rows_of("limits", self.rows, Limit, "[{'by': 'user', 'jobs': 4}]"))))
         if not self.rows:
             raise RequestError("a table of limits without rows", "leave limits out, or give at least one")
         names = [(each.by, each.value) if each.group is None else ("", each.group) for each in self.rows]
@@ -230,7 +228,7 @@ class Limits:
         return type(self), (self.rows,)
 
     @classmethod
-    def of(cls, given: "LimitsLike | pd.DataFrame") -> "Limits":
+    def of(cls, given: "LimitsLike") -> "Limits":
         """Return the limits of what stands for them: of their rows, or of a file (see `read`)."""
         if isinstance(given, Limits):
             return given
@@ -245,15 +243,7 @@ class Limits:
         FileFormatError
             The file cannot be read, or what it holds are no limits.
         """
-        where = Path(path)
-        if where.suffix.lower() in SUFFIXES:
-            given: object = read_document(where).get("limit")
-        else:
-            try:
-                given = pd.read_csv(where, dtype={"group": str, "parent": str, "members": str, "walltime_s": str})
-            except (OSError, ValueError) as error:
-                reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-                raise FileFormatError(str(path), None, f"cannot be read: {reason.lower()}") from error
+        given, _ = read_rows(path, "limit", ("group", "parent", "members", "walltime_s"))
         try:
             return cls(given)  # type: ignore[arg-type]  # what a file holds is checked there
         except RequestError as error:
@@ -405,27 +395,11 @@ def _party(key: tuple[str, str], caps: Mapping[str, float]) -> Party:
     )
 
 
-def _rows_of(given: object) -> tuple[object, ...]:
-    """Return the rows of a table, or of a list."""
-    if isinstance(given, Limit | Mapping):
-        what = must_be("limits", "a list of rows, such as [{'by': 'user', 'jobs': 4}], a table or a file", given)
-        raise RequestError(what)
-    if isinstance(given, pd.DataFrame):
-        given = [{str(name): value for name, value in row.items()} for row in given.to_dict("records")]
-    return as_tuple("limits", given, "a list of rows, a table or a file")  # type: ignore[arg-type]  # it is checked
-
-
 def _as_limit(row: object) -> Limit:
     """Return a row as a limit."""
     if isinstance(row, Limit):
         return row
-    if not isinstance(row, Mapping):
-        raise RequestError(must_be("a row of limits", "a mapping such as {'by': 'user', 'jobs': 4}, or a Limit", row))
-    given: Mapping[str, Any] = row
-    names = [each.name for each in fields(Limit)]
-    for name in given:
-        require_known("column of limits", str(name), names)
-    known = {name: value for name, value in given.items() if not _is_empty(value)}
+    known = said_in("limits", row, Limit, "{'by': 'user', 'jobs': 4}")
     if isinstance(members := known.get("members"), str):
         parts = members.replace(",", " ").split()
         if not all(part.isdecimal() for part in parts):
@@ -436,8 +410,3 @@ def _as_limit(row: object) -> Limit:
     if isinstance(walltime_s := known.get("walltime_s"), str) and walltime_s.replace(".", "", 1).isdecimal():
         known["walltime_s"] = float(walltime_s)
     return Limit(**known)
-
-
-def _is_empty(value: object) -> bool:
-    """Return whether a cell of a table is empty."""
-    return value is None or value is pd.NaT or (isinstance(value, str) and not value) or bool(value != value)  # noqa: PLR0124
