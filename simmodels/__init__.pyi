@@ -4,6 +4,7 @@ from simmodels.clusters.energy import Power, Signal
 from simmodels.clusters.limits import Limit, Limits
 from simmodels.clusters.outages import FailureLaw, MaintenanceWindow
 from simmodels.clusters.power_saving import SleepPolicy
+from simmodels.clusters.shares import Share, Shares
 from simmodels.clusters.site import Site
 from simmodels.clusters.sizes import Machines
 from simmodels.entities.attempt import Attempt, Outcome
@@ -115,6 +116,8 @@ __all__ = [
     "Router",
     "Schedule",
     "Scheduler",
+    "Share",
+    "Shares",
     "Signal",
     "SimModelsError",
     "Site",

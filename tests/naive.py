@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from simmodels.work.workload import Workload
-from tests import naive_limits
+from tests import naive_limits, naive_shares
 
 Formula = Callable[..., float]
 
@@ -86,10 +86,12 @@ class Naive:
     max_starts: int | None = None
     max_backfills: int | None = None
     limits: naive_limits.Rules = ()
+    shares: naive_shares.Rules | None = None  # for the order FairShare
     waiting: list[Row] = field(default_factory=list)  # by rank
     running: list[Row] = field(default_factory=list)  # in order of start
     started: dict[int, float] = field(default_factory=dict)
     promised: dict[int, float] = field(default_factory=dict)  # conservative: rank -> reserved start
+    over: list[tuple[Row, float]] = field(default_factory=list)  # what has ended, and when
     ended_early: bool = False  # since the promises were brought up to date
     plan_is_due: bool = True  # once a decision, and again when a job has entered the window
 
@@ -111,15 +113,24 @@ class Naive:
             starves = self.threshold_s is not None and now - row.submit > self.threshold_s
             if row.rank < self.warm_jobs or starves:
                 return (0, 0.0, row.rank)
-            return (1, row.value(order, now), row.rank)
+            return (1, -factors[row.of["user"]] if order == "FairShare" else row.value(order, now), row.rank)
 
+        factors = self.factors(now) if order == "FairShare" else {}
         return sorted((row for row in self.waiting[: self.queue_depth] if not self.is_over(row)), key=place)
+
+    def factors(self, now: float) -> dict[int, float]:
+        assert self.shares is not None
+        ended = [*self.over, *((row, now) for row in self.running)]
+        ran = [(row.of["user"], row.cores, self.started[row.rank], end) for row, end in ended]
+        users = {row.of["user"] for row, _ in ended} | {row.of["user"] for row in self.waiting}
+        return self.shares.factors(ran, users, now)
 
     def is_over(self, row: Row) -> bool:
         return naive_limits.is_over(self.limits, row, self.running)
 
     def finish(self, row: Row, now: float) -> None:
         self.running.remove(row)
+        self.over.append((row, now))
         self.ended_early |= now < until(self.started[row.rank], row.estimate)
 
     def start_all(self, now: float) -> None:

@@ -252,6 +252,7 @@ FAST_AND_SLOW = [sm.Machines(2, cores=CORES, speed=2.0), sm.Machines(3, cores=CO
 ON_MACHINES: dict[str, dict[str, Any]] = {
     **{f"queue, {each}": {"backfilling": each} for each in ("none", "greedy", "easy", "conservative")},
     "queue, limits": {"limits": LIMITS},
+    "queue, fair share": {"order": "FairShare", "shares": sm.Shares(period_s=20, half_life_s=40)},
     "killed at estimates": {"overrun": "kill"},
     "first fit": {"heuristic": "FirstFit"},
     "auction": {"bid": "SRTF"},

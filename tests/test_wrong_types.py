@@ -96,6 +96,8 @@ CALLS: Final[Mapping[str, Callable[[], Call]]] = {
     "RoundRobin": lambda: with_cluster(lambda at, a: call(at, [sm.QueueScheduler(at, a)])),
     "Schedule": lambda: call(JOBS, 8, SCHEDULE.start_s, SCHEDULE.end_s),
     "Scheduler": lambda: with_cluster(call),
+    "Share": lambda: call(account="a", user=1, shares=2, parent="root", raw_usage=5.0),
+    "Shares": lambda: call([sm.Share(account="root", user=1)], half_life_s=60.0, period_s=10.0),
     "Signal": lambda: call([0.0, 1.0], [1.0, 2.0]),
     "Site": lambda: call(name="a", machines=2, cores_per_machine=4, kind=None, checkpoints=None),
     "SleepPolicy": lambda: call(after_s=60.0, boot_s=10.0, awake=1),

@@ -19,6 +19,7 @@ from simmodels.ground.durations import seconds, span
 from simmodels.ground.numbers import as_integer
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.units import HOUR
+from simmodels.work.vocabulary import OF_USERS
 from simmodels.work.workload import Workload
 from workloads.swf import zone_of
 
@@ -72,7 +73,7 @@ def forecast(asked: Forecast) -> int:
     at_s = _instant(asked.at, log)
     cores = log.max_cores or 1
     chosen = QueueOptions.checked(**asked.options)
-    if user is not None and not any("user" in order.needs for order in chosen.both):
+    if user is not None and all(OF_USERS.isdisjoint(order.needs) for order in chosen.both):
         raise RequestError(
             f"--user has no effect under {chosen.order.name}", "omit it, or choose an order that names the user"
         )

@@ -11,6 +11,7 @@ from experiments.inputs import named_priority, parts
 from experiments.option import POLICY, Models, Option, flag_of
 from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.clusters.limits import Limits
+from simmodels.clusters.shares import Shares
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import duration, seconds
 from simmodels.policies.auction_options import AuctionOptions
@@ -88,8 +89,8 @@ def _accepted(flag: str, name: str, kind: Any) -> tuple[str | None, Callable[[st
     """Return the metavar of a type that requests do not have, and what makes a value of a text."""
     if kind is Priority:
         return name.upper().split("_")[-1], lambda text: named_priority(text, "bid" if name == "bid" else "order")
-    if kind is Limits:
-        return "FILE", Limits.read
+    if kind in {Limits, Shares}:
+        return "FILE", kind.read
     if name == "threshold_s":
         return None, lambda text: _threshold(flag, text)
     if get_origin(kind) is tuple:

@@ -82,7 +82,8 @@ class QueueScheduler(Scheduler):
         self._room = _ROOM
         self._submit, self._runtime, self._estimate = np.empty(_ROOM), np.empty(_ROOM), np.empty(_ROOM)
         self._cores = np.empty(_ROOM, np.int64)
-        self._rows, self._parties = self.options.rows(_ROOM), self.options.parties(_ROOM)
+        self._parties, self._associations = self.options.parties(_ROOM), self.options.associations(_ROOM)
+        self._rows = self.options.rows(_ROOM, self._associations)
         self._queue = self._opened(free=cluster.free_cores)
         self._address = int(address_of(self._queue))
         self._plan = QueuePlan(self._expected_s)
@@ -139,8 +140,9 @@ class QueueScheduler(Scheduler):
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended."""
         self._ended.append(attempt)
-        # With nobody waiting there is nothing to decide: the next submission brings the count of cores up to date.
-        if self._waiting or self._by_event or attempt.outcome is Outcome.LOST:
+        # With nobody waiting there is nothing to decide: the next submission brings the count of cores up to date. What
+        # users use is counted by the instant.
+        if self._waiting or self._by_event or self._associations is not None or attempt.outcome is Outcome.LOST:
             self._ring()
 
     def note_power(self, machine: Machine, more: int) -> None:
@@ -168,7 +170,7 @@ class QueueScheduler(Scheduler):
         changed = self.options.with_changes(options)
         if not options:
             return
-        self._rows = changed.rows(self._room).with_jobs(self._jobs, self._submitted)
+        self._rows = changed.rows(self._room, self._associations).with_jobs(self._jobs, self._submitted)
         self.options = changed
         self._may_refuse = changed.may_refuse
         if options.keys() <= {"order", "backfill_order"}:
@@ -371,10 +373,14 @@ class QueueScheduler(Scheduler):
             self._room *= 2
             grown = state.grow(self._queue, self._room, self._drawn())
             self._submit, self._runtime, self._estimate, self._cores = grown
+            if self._associations is not None:
+                self._associations.grow(self._room)
             self._rows.grow(self._room)
             state.set_rows(self._queue, *self._rows.matrices)
             if self._parties is not None:
                 self._parties.grown()
+        if self._associations is not None:
+            self._associations.fill(slot, job.user_id)
         if self._rows.names:
             self._rows.fill(slot, job)
         if self._parties is not None:
@@ -412,7 +418,7 @@ class QueueScheduler(Scheduler):
         if number >= 0:
             slot = self._arrived + number
         columns = self.order.columns
-        row = np.array(row_of(columns, job), np.float64) if columns else _NO_ROW
+        row = np.array(self._rows.row_of(columns, job), np.float64) if columns else _NO_ROW
         ended = [attempt.slot for attempt in self._ended]
         start_s = plan.start_s(self._address, float(self.env.now), cluster.free_cores, ended, job, slot, row)
         return super().predict_start(job) if math.isnan(start_s) else start_s
@@ -427,7 +433,7 @@ class QueueScheduler(Scheduler):
         if any(each is job for each in self.waiting):
             return self.waiting
         now = float(self.env.now)
-        row = np.array(row_of(self.order.columns, job), np.float64)
+        row = np.array(self._rows.row_of(self.order.columns, job), np.float64)
         place = queue.place_of(self._queue, job.estimate_s, job.runtime_s, float(job.cores), row, now)
         return self.waiting[:place] + self.waiting[len(self.queued) :]
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.signals import heed_signals
+from simmodels.passes import fair_share
 from simmodels.passes.backfilling import is_behind, reservation, start_backfilled, start_heads
 from simmodels.passes.conservative import first_promise, start_reserved
 from simmodels.passes.keys import key_of, refuse
@@ -246,6 +247,8 @@ def judge(queue, now):
 @compiled
 def arrive(queue, now):
     """Let the next slot arrive; its columns are filled in."""
+    if queue.shared:
+        fair_share.enter(queue.fair, queue.arrived, now)
     queue.phase[queue.arrived] = WAITING
     queue.arrived += 1
     admit(queue, now)
@@ -263,6 +266,8 @@ def _release(queue, slot, now):
     queue.free += queue.cores[slot]
     if queue.limited:
         count_end(queue, slot)
+    if queue.shared:
+        fair_share.count(queue.fair, slot, -queue.cores[slot], now)
     if queue.backfilling >= EASY:
         end = queue.expected_end[slot]
         remove(queue.running, end, slot)
@@ -336,6 +341,8 @@ def _start_placed(queue, first, n, now):
         _leave(queue, slot)
         queue.phase[slot] = RUNNING
         queue.free -= queue.cores[slot]
+        if queue.shared:
+            fair_share.count(queue.fair, slot, queue.cores[slot], now)
         if queue.backfilling >= EASY:
             expect(queue, slot, now)
 
@@ -343,6 +350,8 @@ def _start_placed(queue, first, n, now):
 @compiled
 def _sort_moving(queue, now):
     """Sort what waits again, if an order moves with time."""
+    if queue.shared:
+        fair_share.refresh(queue.fair, now)
     if queue.moving:
         sort_again(queue, queue.waiting, queue.order, queue.row, queue.key, now)
     if not queue.same_order and queue.backfill_moving:

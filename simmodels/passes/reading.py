@@ -31,6 +31,12 @@ def number_at(row, place):
 
 
 @compiled
+def share_at(cell, node):
+    """Return the factor of a node; `cell` is the address of that of the factors (see `structures.fair_state`)."""
+    return number_at(np.int64(number_at(np.int64(cell), 0)), np.int64(node))
+
+
+@compiled
 def slr_at(rank, critical_path, since, now):
     """Return the SLR of a job if the task starts now and nothing waits after it; 1 of a job of no length at once."""
     wait = now - since

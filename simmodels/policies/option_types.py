@@ -7,6 +7,7 @@ from typing import Any, Literal, TypedDict
 
 from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.clusters.limits import Limit, Limits
+from simmodels.clusters.shares import Share, Shares
 from simmodels.policies.priority import Priority
 from simmodels.work.workload import Workload
 
@@ -69,6 +70,7 @@ class _WithBackfilling(TypedDict, total=False):
     max_starts: int | None
     max_backfills: int | None
     limits: Limits | str | PathLike[str] | Iterable[Limit | Mapping[str, Any]] | None
+    shares: Shares | str | PathLike[str] | Iterable[Share | Mapping[str, Any]] | None
 
 
 class AuctioneerOptions(_WithCcr, total=False):

@@ -13,6 +13,7 @@ from types import NoneType
 from typing import Any, ClassVar, Final, Literal, Self, TypeVar, get_args, get_origin
 
 from simmodels.clusters.limits import Limits, LimitsLike
+from simmodels.clusters.shares import Shares, SharesLike
 from simmodels.errors import require_known
 from simmodels.ground.docstrings import descriptions
 from simmodels.ground.durations import Duration
@@ -20,7 +21,12 @@ from simmodels.policies.naming import Given
 from simmodels.policies.priority import Priority
 
 Taker = TypeVar("Taker", bound=Callable[..., Any])
-_GIVEN: Final[dict[Any, Any]] = {Priority: Given, tuple[int, ...]: Iterable[int], Limits: LimitsLike}
+_GIVEN: Final[dict[Any, Any]] = {
+    Priority: Given,
+    tuple[int, ...]: Iterable[int],
+    Limits: LimitsLike,
+    Shares: SharesLike,
+}
 """What a user may give for an option that is kept as another type."""
 
 

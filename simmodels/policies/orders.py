@@ -291,5 +291,10 @@ def _random(draw: float) -> float:
     return draw
 
 
+@_built_in("FairShare", "highest fair-share factor first", "- fairshare", "Slurm's priority/multifactor; see `Shares`")
+def _fair_share(fairshare: float) -> float:
+    return -fairshare
+
+
 TWELVE_ORDERS: Final = ("FCFS", "LCFS", "SPF", "LPF", "SQF", "LQF", "SEXP", "LEXP", "SRF", "LRF", "SAF", "LAF")
 """The twelve orders of the selection study."""

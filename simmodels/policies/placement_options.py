@@ -199,7 +199,11 @@ class PlacementOptions(Options):
             if not np.iterable(filled) or not all(is_whole(each, 0, MOST) for each in filled):
                 raise RequestError(must_be("fill_order", "the numbers of the machines, or None", filled))
             found["fill_order"] = tuple(int(each) for each in filled)
-        return replace(self, order=as_order_of_queue(self.order), **found)
+        order = as_order_of_queue(self.order)
+        if "fairshare" in order.words:
+            what = f"order {order.name!r} names fairshare, which {self.heuristic} does not count"
+            raise RequestError(what, "choose a queue (backfilling=), or another order")
+        return replace(self, order=order, **found)
 
     def _check_ranges(self) -> None:
         """Refuse numbers that are out of their range, and what is no reference and no checkpoints."""

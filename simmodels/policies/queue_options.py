@@ -1,14 +1,16 @@
 """QueueOptions: how a queue is scheduled; checked once, for both engines."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final, Literal, NoReturn, Self
+from typing import Any, ClassVar, Final, Literal, NoReturn, Self
 
 from simmodels.clusters.limits import Limits
+from simmodels.clusters.shares import Shares
 from simmodels.errors import RequestError
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import Floats, Ints, as_integer
 from simmodels.passes.queue_events import set_order
+from simmodels.policies.associations import Associations
 from simmodels.policies.naming import as_order
 from simmodels.policies.options import Options
 from simmodels.policies.order import Order
@@ -66,6 +68,9 @@ class QueueOptions(Options):
         How much of the cluster the jobs of users, groups and queues may have at once: rows, a table or a file, see
         `simmodels.Limits`. A job that is over a limit is passed over. It counts for `queue_depth`, and predictions of
         starts do not know that it waits. By default none.
+    shares
+        What part of the cluster users and accounts are to have, for orders that name `fairshare`: rows, a table or a
+        file, see `simmodels.Shares`. By default, under such an order, all users are alike.
     """
 
     changeable: ClassVar = ("order", "backfilling", "backfill_order", "threshold_s", "overrun", "queue_depth")
@@ -81,6 +86,7 @@ class QueueOptions(Options):
     max_starts: int | None = None
     max_backfills: int | None = None
     limits: Limits | None = None
+    shares: Shares | None = None
 
     def _verified(self, given: Collection[str]) -> Self:  # noqa: ARG002  all are checked
         backfill_order, threshold_s, depth = self.backfill_order, self.threshold_s, self.queue_depth
@@ -93,10 +99,15 @@ class QueueOptions(Options):
         if backfills is not None and self.backfilling == "none":
             what = f"max_backfills={backfills} with backfilling 'none'"
             raise RequestError(what, "choose another backfilling, or leave max_backfills out")
+        order = as_order_of_queue(self.order)
+        second = None if backfill_order is None else as_order_of_queue(backfill_order)
+        shares = self.shares
+        if shares is None and any("fairshare" in each.words for each in (order, second or order)):
+            shares = Shares()
         return replace(
             self,
-            order=as_order_of_queue(self.order),
-            backfill_order=None if backfill_order is None else as_order_of_queue(backfill_order),
+            order=order,
+            backfill_order=second,
             threshold_s=None
             if threshold_s is None
             else as_seconds("threshold_s", threshold_s, least=0, finite=False, also="None"),
@@ -105,7 +116,16 @@ class QueueOptions(Options):
             max_starts=None if starts is None else as_integer("max_starts", starts, 1, also="None"),
             max_backfills=None if backfills is None else as_integer("max_backfills", backfills, 1, also="None"),
             limits=None if self.limits is None else Limits.of(self.limits),
+            shares=None if shares is None else Shares.of(shares),
         )
+
+    def with_changes(self, changes: Mapping[str, Any]) -> Self:
+        """Return the options with some changed; refuse an order that names what was not counted from the begin."""
+        changed = Options.with_changes(self, changes)  # a class with slots is another one than `super` knows
+        if self.shares is None and changed.shares is not None:
+            what = "an order that names fairshare, in a queue that has not counted what users use"
+            raise RequestError(what, "give the queue shares=sm.Shares() when it is made")
+        return changed
 
     def with_order(self, order: str | Priority, backfill_order: str | Priority | None) -> Self:
         """Return the same options with another order; refuse as `checked` does."""
@@ -126,10 +146,14 @@ class QueueOptions(Options):
         """Return the order and the backfill order, which may be the same."""
         return self.order, self.order if self.backfill_order is None else self.backfill_order
 
-    def rows(self, slots: int) -> Rows:
+    def rows(self, slots: int, associations: Associations | None = None) -> Rows:
         """Return rows for `slots` jobs, for what the orders name beyond the columns of a queue."""
         first, second = self.both
-        return Rows((first.columns, () if second is first else second.columns), slots)
+        return Rows((first.columns, () if second is first else second.columns), slots, associations)
+
+    def associations(self, slots: int) -> Associations | None:
+        """Return associations for `slots` jobs, if there are shares."""
+        return None if self.shares is None else Associations(self.shares, slots)
 
     def parties(self, slots: int) -> Parties | None:
         """Return parties for `slots` jobs, if there are limits."""
@@ -159,6 +183,7 @@ class QueueOptions(Options):
             draw=draw,
             rows=rows.matrices,
             limits=None if parties is None else parties.state,
+            fair=None if rows.associations is None else rows.associations.state,
         )
 
     def sort_again(self, queue: QueueState, *, draw: Floats, rows: Rows, now_s: float) -> None:
@@ -173,8 +198,9 @@ class QueueOptions(Options):
         """Return the options by name, as a schedule keeps them."""
         second = None if self.backfill_order is None else self.backfill_order.name
         found = {**self.by_name(), "order": self.order.name, "backfill_order": second}
-        limits = found.pop("limits")
-        return found if limits is None else {**found, "limits": limits.table()}
+        limits, shares = found.pop("limits"), found.pop("shares")
+        found |= {} if limits is None else {"limits": limits.table()}
+        return found | ({} if shares is None else {"shares": shares.table()})
 
 
 def as_order_of_queue(order: str | Priority) -> Priority:

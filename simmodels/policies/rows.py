@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import Floats
-from simmodels.passes.reading import area_of, factor_of, number_at, slr_at
+from simmodels.passes.reading import area_of, factor_of, number_at, share_at, slr_at
+from simmodels.policies.associations import Associations
 from simmodels.work.curve import FOREVER, ValueCurve, tails
 from simmodels.work.vocabulary import IN_QUEUES, REGISTERS
 from simmodels.work.workflow import Workflow
@@ -22,8 +23,14 @@ from simmodels.work.workload import Job, Workload
 
 _SINCE: Final = "job's submission"  # no name that a function can have: of a task, its job's
 _CURVE: Final = "value curve"  # the address of its points, which is exact as a float
+_CELL, _NODE = "factors of users", "node of a user"  # likewise, of a tree of shares
 _OF_SLR: Final = ("rank", "critical_path", _SINCE)
-_COMPUTED: Final = {"slr": _OF_SLR, "factor": (*_OF_SLR, _CURVE), "area": (*_OF_SLR, _CURVE)}
+_COMPUTED: Final = {
+    "slr": _OF_SLR,
+    "factor": (*_OF_SLR, _CURVE),
+    "area": (*_OF_SLR, _CURVE),
+    "fairshare": (_CELL, _NODE),
+}
 
 
 def columns_of(words: Sequence[str]) -> tuple[str, ...]:
@@ -36,10 +43,12 @@ def arguments_of(words: Sequence[str]) -> tuple[str, ...]:
     """Return the characteristics as expressions of the parameters of a queue's C function."""
     at = {column: f"number_at(row, {place})" for place, column in enumerate(columns_of(words))}
     made = dict(at)
-    if not _COMPUTED.keys().isdisjoint(words):
+    if not {"slr", "factor", "area"}.isdisjoint(words):
         made["slr"] = f"slr_at({', '.join(at[column] for column in _OF_SLR)}, now)"
         made["factor"] = f"factor_of({at.get(_CURVE)}, {made['slr']})"
         made["area"] = f"area_of({at.get(_CURVE)}, {made['slr']})"
+    if "fairshare" in words:
+        made["fairshare"] = f"share_at({at[_CELL]}, {at[_NODE]})"
     return tuple(word if word in REGISTERS else made[word] for word in words)
 
 
@@ -50,7 +59,7 @@ def _table(curve: ValueCurve) -> Floats:
     return np.concatenate(([float(len(points))], slr, factor, tails(slr, factor, np.array([0, len(points)]))))
 
 
-READERS: Final = {each.__name__: each for each in (number_at, slr_at, factor_of, area_of)}
+READERS: Final = {each.__name__: each for each in (number_at, slr_at, factor_of, area_of, share_at)}
 """The functions that `arguments_of` names."""
 
 # -- what is in a row -----------------------------------------------------------------------------------
@@ -59,6 +68,10 @@ READERS: Final = {each.__name__: each for each in (number_at, slr_at, factor_of,
 @cache
 def _forever() -> Floats:
     return _table(FOREVER)
+
+
+_ALL: Final = np.ones(1)  # the factor of a user who has not used anything
+_OF_ALL: Final = np.array([float(_ALL.ctypes.data)])
 
 
 _OF_RIGID: Final[dict[str, Callable[[Any], Any]]] = {  # of a Job, or of the columns of a Workload
@@ -71,8 +84,10 @@ _OF_RIGID: Final[dict[str, Callable[[Any], Any]]] = {  # of a Job, or of the col
     "soft_deadline": lambda _: np.inf,
     _SINCE: lambda of: of.submit_s,
     _CURVE: lambda _: float(_forever().ctypes.data),
+    _CELL: lambda _: float(_OF_ALL.ctypes.data),
+    _NODE: lambda _: 0.0,
 }
-assert set(IN_QUEUES) == {*_OF_RIGID, *REGISTERS, *_COMPUTED} - {_SINCE, _CURVE}  # noqa: S101
+assert set(IN_QUEUES) == {*_OF_RIGID, *REGISTERS, *_COMPUTED} - {_SINCE, _CURVE, _CELL, _NODE}  # noqa: S101
 
 _known: WeakKeyDictionary[Workflow, dict[str, Floats]] = WeakKeyDictionary()  # what tasks need, once for each workflow
 
@@ -134,6 +149,8 @@ class Rows:
         Those of the order, and those of the backfill order.
     slots
         How many there are.
+    associations
+        Whose usage they count to, if there are shares.
 
     Attributes
     ----------
@@ -143,8 +160,11 @@ class Rows:
         All columns.
     """
 
-    def __init__(self, columns: tuple[Sequence[str], Sequence[str]], slots: int) -> None:
+    def __init__(
+        self, columns: tuple[Sequence[str], Sequence[str]], slots: int, associations: Associations | None = None
+    ) -> None:
         self.columns = columns
+        self.associations = associations
         self.names = tuple(dict.fromkeys((*columns[0], *columns[1])))
         self.matrices: tuple[Floats, Floats] = (_empty(slots, columns[0]), _empty(slots, columns[1]))
 
@@ -165,9 +185,17 @@ class Rows:
         return self
 
     def fill(self, slot: int, job: Job) -> None:
-        """Write the rows of a job."""
+        """Write the rows of a job, whose user is known to the associations."""
         for columns, matrix in zip(self.columns, self.matrices, strict=True):
-            matrix[slot] = row_of(columns, job)
+            matrix[slot] = self.row_of(columns, job)
+
+    def row_of(self, columns: Sequence[str], job: Job) -> list[float]:
+        """Return the row of a job."""
+        row = row_of(columns, job)
+        if self.associations is not None and _NODE in columns:
+            at = columns.index(_CELL), columns.index(_NODE)
+            row[at[0]], row[at[1]] = self.associations.of_user(job.user_id)
+        return row
 
     def fill_all(self, workload: Workload, rows: NDArray[np.intp] | slice) -> None:
         """Write the rows of the rigid jobs in these rows of a workload, which must have numbers for each column."""
@@ -176,6 +204,9 @@ class Rows:
             for place, column in enumerate(columns):
                 of_rigid = _OF_RIGID.get(column)
                 numbers = workload.numbers[column] if of_rigid is None else of_rigid(workload)
+                if self.associations is not None and column in {_CELL, _NODE}:
+                    matrix[:, place] = self.associations.columns[column == _NODE]
+                    continue
                 matrix[:, place] = numbers if np.ndim(numbers) == 0 else numbers[rows]
 
 

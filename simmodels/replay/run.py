@@ -12,6 +12,7 @@ from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import Floats
 from simmodels.ground.streams import stream
 from simmodels.passes.queue_transfer import carry_on
+from simmodels.policies.associations import Associations
 from simmodels.policies.parties import Parties
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions, raise_refused
@@ -46,6 +47,8 @@ class Replay:
         How the queue is scheduled.
     seed
         For orders that draw.
+    associations
+        Where the usage of users is, if it goes on from another replay.
 
     Attributes
     ----------
@@ -57,7 +60,15 @@ class Replay:
         float64[slots], of the jobs that have started; NaN for the others. An end may lie ahead.
     """
 
-    def __init__(self, workload: Workload, *, cores: int, options: QueueOptions, seed: int = 0) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        *,
+        cores: int,
+        options: QueueOptions,
+        seed: int = 0,
+        associations: Associations | None = None,
+    ) -> None:
         self.workload = workload
         self.cores = cores
         self.options = options
@@ -75,6 +86,9 @@ class Replay:
         slots = len(self.submit_s)
         self._by_event = options.decide == "event"
         self._draws: Floats = np.empty(0)
+        self._associations = options.associations(slots) if associations is None else associations.carried(slots)
+        if self._associations is not None:
+            self._associations.fill_all(workload.user_id if self._rows is None else workload.user_id[self._rows])
         self._queue = options.open(
             columns, free=cores, draw=self._drawn(), rows=self._filled_rows(options), parties=self._filled_parties()
         )
@@ -154,7 +168,7 @@ class Replay:
         """
         options = replace(self.options, warm_jobs=int(warm_left(self._queue)))
         workload = Workload.concat([jobs, later], name=self.workload.name)
-        made = Replay(workload, cores=self.cores, options=options, seed=self.seed)
+        made = Replay(workload, cores=self.cores, options=options, seed=self.seed, associations=self._associations)
         made.start_s[: len(slots)] = self.start_s[slots]
         runtime_s, estimate_s = made.columns[1][: len(slots)], made.columns[2][: len(slots)]
         lasts_s = np.minimum(runtime_s, estimate_s) if options.overrun == "kill" else runtime_s
@@ -185,7 +199,7 @@ class Replay:
 
     def _filled_rows(self, options: QueueOptions) -> Rows:
         """Return what orders know of each slot beyond the columns of a queue."""
-        rows = options.rows(len(self.submit_s))
+        rows = options.rows(len(self.submit_s), self._associations)
         rows.fill_all(self.workload, slice(None) if self._rows is None else self._rows)
         return rows
 

@@ -122,7 +122,10 @@ class _Queue(_Rigid):
         submit_s, lengths = self.submit_s.copy(), np.empty((2, len(self.rows)))
         submit_s[: self.warm] = model.begin_s
         fill_lengths(self.runs, *lengths, platform.speed.min())
-        of_orders = options.rows(len(self.rows))
+        associations = options.associations(len(self.rows))
+        if associations is not None:
+            associations.fill_all(model.work.user_id[self.rows])
+        of_orders = options.rows(len(self.rows), associations)
         of_orders.fill_all(model.work, self.rows)
         columns = (submit_s, *lengths, model.work.cores[self.rows].copy())
         parties = options.parties(len(self.rows))

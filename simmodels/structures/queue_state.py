@@ -14,6 +14,7 @@ from numba.experimental import structref
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import MOST, Floats, Ints
 from simmodels.structures.arrays import grown
+from simmodels.structures.fair_state import FAIR_STATE, FairState, new_fair
 from simmodels.structures.limit_state import LIMIT_STATE, LimitState, grow_slots, new_limits
 from simmodels.structures.profile import PROFILE, new_profile
 from simmodels.structures.signatures import KEY_FUNCTION, QueueOrder
@@ -86,6 +87,8 @@ QUEUE_STATE: Final = QueueStateType(
         ("most_backfills", types.int64),  # of these
         ("limited", types.boolean),  # whether it has limits
         ("limits", LIMIT_STATE),
+        ("shared", types.boolean),  # whether what users use is counted
+        ("fair", FAIR_STATE),
         # the state
         ("free", types.int64),
         ("arrived", types.int64),  # slots below this have arrived
@@ -145,6 +148,8 @@ def _new_queue(
     most_backfills,
     limited,
     limits,
+    shared,
+    fair,
 ):
     made = structref.new(QUEUE_STATE)
     made.submit, made.runtime, made.estimate, made.draw = columns
@@ -170,6 +175,8 @@ def _new_queue(
     made.most_backfills = most_backfills
     made.limited = limited
     made.limits = limits
+    made.shared = shared
+    made.fair = fair
     made.free = free
     made.arrived = 0
     made.visible_below = 0
@@ -319,6 +326,7 @@ def open_queue(
     draw: Floats | None = None,
     rows: tuple[Floats, Floats] | None = None,
     limits: LimitState | None = None,
+    fair: FairState | None = None,
 ) -> QueueState:
     """Return the state of an empty queue.
 
@@ -337,6 +345,8 @@ def open_queue(
         float64[n, k] for either order, see `simmodels.policies.rows`; None if they name nothing of it.
     limits
         What is counted against its limits, with n slots; None for no limits.
+    fair
+        What users have used, with n slots; None where no order asks.
     """
     submit, runtime, estimate, cores = columns
     slots = len(submit)
@@ -365,5 +375,7 @@ def open_queue(
         MOST if max_backfills is None else max_backfills,
         limits is not None,
         new_limits(0, 0, 0) if limits is None else limits,
+        fair is not None,
+        new_fair(0, 1, 1.0, 1.0, False, 1.0) if fair is None else fair,
     )
     return queue

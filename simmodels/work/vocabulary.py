@@ -37,6 +37,7 @@ WORDS: Final = {
     "queue": Word("how many jobs wait at the place; where tasks are forwarded"),
     "speed": Word("the speed of the place; where tasks are forwarded"),
     "user": Word("-1", "the number of its user; -1 when unknown"),
+    "fairshare": Word("1", "the fair-share factor of its user, from 0 to 1, by the shares of the queue"),
 }
 """Every word, each a float. Times are in seconds; in an auction, those of a bid are in ticks (of `tick_s` seconds)."""
 
@@ -55,10 +56,13 @@ OF_AUCTIONS: Final = OF_A_PLACE | LONGEST
 IN_QUEUES: Final = (*REGISTERS, *(word for word in WORDS if word not in {*REGISTERS, *OF_AUCTIONS}))
 """The words for what a queue knows of a job; it also knows the further columns of its workload."""
 
-CHARACTERISTICS: Final = tuple(word for word in WORDS if word != "user")
+OF_USERS: Final = frozenset({"user", "fairshare"})
+"""The words for what is known of the user of a rigid job."""
+
+CHARACTERISTICS: Final = tuple(word for word in WORDS if word not in OF_USERS)
 """The words for what an auction knows of a task, in the order in which `bidding.key_of` hands them over."""
 
-MOVING: Final = frozenset({"now", "wait", "slr", "factor", "area"})
+MOVING: Final = frozenset({"now", "wait", "slr", "factor", "area", "fairshare"})
 """The words for what changes while a job waits."""
 
 ALIASES: Final = {"successor_sum": "successor_work"}

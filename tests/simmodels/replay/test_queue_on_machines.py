@@ -172,7 +172,7 @@ def test_an_order_that_gives_no_number_is_refused(engine: Engine) -> None:
 
 # -- at random ----------------------------------------------------------------------------------------
 
-ORDERS = ("FCFS", "SAF", "WFP3", "RANDOM", "LQF")
+ORDERS = ("FCFS", "SAF", "WFP3", "RANDOM", "LQF", "FairShare")
 BACKFILLINGS = ("none", "greedy", "easy", "conservative")
 LIMITS = (
     None,
@@ -211,6 +211,7 @@ def models(draw: st.DrawFn) -> tuple[list[tuple[float, ...]], dict[str, Any]]:
     options["max_backfills"] = None if backfilling == "none" else draw(st.sampled_from([None, None, 1, 2]))
     options["overrun"] = draw(st.sampled_from(["run", "kill"]))
     options["limits"] = draw(st.sampled_from(LIMITS))
+    options["shares"] = draw(st.sampled_from([None, sm.Shares(period_s=10 * unit, half_life_s=20 * unit)]))
     options["removes"] = draw(st.sampled_from(["highest", "random"]))
     if draw(st.booleans()):
         interval_s = draw(st.sampled_from([np.inf, 7 * unit, 20 * unit]))

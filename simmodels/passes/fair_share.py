@@ -1,0 +1,146 @@
+"""Fair share: what is used is counted and forgotten, and the fair-share factor of each user follows.
+
+A queue whose orders name no factor asks nothing of this; its passes see that by one flag.
+"""
+
+import numpy as np
+
+from simmodels.ground.compiled import compiled
+from simmodels.structures.fair_state import PARENT
+
+_BEFORE = np.iinfo(np.int64).min
+
+
+@compiled
+def advance(fair, now):
+    """Let usage be that of the last tick at or before an instant; whatever ran between two ticks counts at the second.
+
+    It is the same whether it goes tick by tick or over many at once.
+    """
+    tick = np.int64(np.floor(now / fair.period))
+    if tick == fair.tick:
+        return
+    if fair.tick == _BEFORE:
+        fair.tick = tick
+        return
+    for node in range(1, fair.nodes):
+        usage, ran, since, cores = fair.usage[node], fair.ran[node], fair.since[node], fair.cores[node]
+        if usage == 0.0 and ran == 0.0 and cores == 0:
+            continue
+        for k in range(fair.tick + 1, tick + 1):
+            if cores > 0:
+                at = k * fair.period
+                ran += cores * (at - since)
+                since = at
+            usage = usage * fair.decay + ran
+            ran = 0.0
+        fair.usage[node], fair.ran[node], fair.since[node] = usage, ran, since
+    fair.tick = tick
+    fair.stale = True
+
+
+@compiled
+def enter(fair, slot, now):
+    """Take note that a job arrives: its user has siblings' part from now on."""
+    advance(fair, now)
+    node = fair.node[slot]
+    fair.stale |= not fair.counted[node]
+    fair.counted[node] = True
+
+
+@compiled
+def count(fair, slot, cores, now):
+    """Count cores that a job gets now, or (below 0) gives back."""
+    advance(fair, now)
+    node = fair.node[slot]
+    fair.ran[node] += fair.cores[node] * (now - fair.since[node])
+    fair.since[node] = now
+    fair.cores[node] += cores
+
+
+@compiled
+def refresh(fair, now):
+    """Let the factors be those of the last tick."""
+    advance(fair, now)
+    if fair.stale:
+        used = _find_levels(fair)
+        if fair.classic:
+            _decay_factors(fair, used)
+        else:
+            _rank_users(fair)
+        fair.stale = False
+
+
+@compiled
+def _find_levels(fair):
+    """Compute the part that each node has of its siblings' shares and usage, and the first divided by the second.
+
+    It returns float64[nodes], what each has used, with all its parts.
+    """
+    n = fair.nodes
+    used, siblings = fair.usage[:n].copy(), np.zeros(n)
+    for node in range(n - 1, 0, -1):
+        used[fair.parent[node]] += used[node]
+        if fair.counted[node] and fair.shares[node] != PARENT:
+            siblings[fair.above[node]] += fair.shares[node]
+    for node in range(1, n):
+        above, shares = fair.above[node], fair.shares[node]
+        fair.effective[node] = used[node] / used[above] if used[above] > 0.0 else 0.0
+        fair.level[node] = np.inf
+        fair.norm[node] = fair.norm[above]
+        if shares != PARENT:
+            fair.norm[node] = shares / siblings[above] if siblings[above] > 0.0 else 0.0
+            if fair.effective[node] > 0.0:
+                fair.level[node] = fair.norm[node] / fair.effective[node]
+    return used
+
+
+@compiled
+def _decay_factors(fair, used):
+    """Compute factors by the classic algorithm: what siblings use counts in the measure of one's own shares."""
+    for node in range(1, fair.nodes):
+        above, part = fair.above[node], fair.norm[node]
+        effective = used[node] / used[0] if used[0] > 0.0 else 0.0
+        if above > 0:
+            effective += (fair.effective[above] - effective) * part
+            fair.norm[node] = part * fair.norm[above]
+        fair.effective[node] = effective
+        fair.factor[node] = 0.0
+        if fair.norm[node] > 0.0:
+            fair.factor[node] = 2.0 ** (-effective / fair.norm[node] / fair.damping)
+
+
+@compiled
+def _rank_users(fair):
+    """Compute factors by Fair Tree: users in the order of the levels on the way down to them, the highest first.
+
+    Accounts of one level are gone through as one. Users of the same levels have one rank; and so has a user with the
+    levels of an account above the best user in it.
+    """
+    users = np.flatnonzero(fair.is_user[: fair.nodes] & fair.counted[: fair.nodes])
+    deepest = 0
+    for user in users:
+        deepest = max(deepest, fair.depth[user])
+    levels = np.full((deepest, users.size), np.inf)
+    for k in range(users.size):
+        node = users[k]
+        while node > 0:
+            levels[fair.depth[node] - 1, k] = fair.level[node]
+            node = fair.above[node]
+    order = np.argsort(fair.depth[users], kind="mergesort")
+    for d in range(deepest - 1, -1, -1):
+        order = order[np.argsort(-levels[d, order], kind="mergesort")]
+    rank = users.size
+    for k in range(users.size):
+        if k > 0 and not _are_tied(levels, order[k - 1], order[k], fair.depth[users[order[k - 1]]]):
+            rank = users.size - k
+        fair.factor[users[order[k]]] = rank / users.size
+
+
+@compiled
+def _are_tied(levels, one, other, depth):
+    """Return whether two users that follow each other have the same levels, down to the first one's."""
+    tied = True
+    for d in range(depth):
+        tied &= levels[d, one] == levels[d, other]
+    return tied

@@ -1,0 +1,121 @@
+"""Associations: whose usage the jobs of a queue count to, by slot, as compiled code counts it."""
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from simmodels.clusters.shares import ROOT, Share, Shares
+from simmodels.ground.numbers import Ints
+from simmodels.passes.fair_share import refresh
+from simmodels.structures import fair_state as state
+
+_ROOM: Final = 64  # nodes at first
+
+
+class Associations:
+    """The users of the jobs of a queue in a tree of shares, and what is counted of them.
+
+    Parameters
+    ----------
+    shares
+        The tree.
+    slots
+        How many jobs there is room for.
+
+    Attributes
+    ----------
+    state
+        What a queue is given.
+    """
+
+    def __init__(self, shares: Shares, slots: int) -> None:
+        self.shares = shares
+        decay = 0.5 ** (shares.period_s / shares.half_life_s)
+        classic = shares.algorithm == "classic"
+        self.state: state.FairState = state.new_fair(slots, _ROOM, shares.period_s, decay, classic, shares.damping)
+        self._number: dict[int, int] = {}  # the node of each user
+        self._rows: list[Share] = []  # of the nodes, from the second on
+        accounts = {ROOT: 0}
+        for row in shares.in_order:
+            if row.user is None:
+                accounts[row.account] = self._added(row, accounts[row.parent])
+            else:
+                self._number[row.user] = self._added(row, accounts[row.account])
+        self._read_columns()
+
+    def _added(self, row: Share, parent: int, *, counted: bool = True) -> int:
+        """Add a node, and return its number."""
+        self._rows.append(row)
+        given = state.PARENT if row.shares == "parent" else float(row.shares)
+        made: int = state.add_node(self.state, parent, given, row.user is not None, counted, row.raw_usage)
+        return made
+
+    def _read_columns(self) -> None:
+        self._node, self.cell = state.nodes_of(self.state)
+
+    def grow(self, slots: int) -> None:
+        """Grow to at least `slots` slots."""
+        state.grow_nodes(self.state, slots)
+        self._read_columns()
+
+    def node(self, user: int) -> int:
+        """Return the node of a user, a new one if it was not known."""
+        number = self._number.get(user)
+        if number is None:
+            row = Share(account=ROOT, user=max(user, 0), shares=self.shares.others)
+            number = self._number[user] = self._added(row, 0, counted=False)
+        return number
+
+    def fill(self, slot: int, user: int) -> None:
+        """Write the node of the user of a job."""
+        self._node[slot] = self.node(user)
+
+    def fill_all(self, users: Ints) -> None:
+        """Write the nodes of the users of jobs, one slot each; new ones are numbered in this order, as jobs come."""
+        values, first, at = np.unique(users, return_index=True, return_inverse=True)
+        numbers = np.empty(len(values), np.int64)
+        for place in np.argsort(first).tolist():
+            numbers[place] = self.node(int(values[place]))
+        self._node[:] = numbers[at]
+
+    @property
+    def columns(self) -> tuple[float, Ints]:
+        """Return what an order reads of the jobs: where the address of the factors is, and the node of each slot."""
+        return float(self.cell.ctypes.data), self._node
+
+    def of_user(self, user: int) -> tuple[float, float]:
+        """Return what an order reads of a job of a user; of one who is not known yet what it reads of the root."""
+        return float(self.cell.ctypes.data), float(self._number.get(user, 0))
+
+    def carried(self, slots: int) -> "Associations":
+        """Return others that are where these are, for other slots."""
+        made = Associations(self.shares, slots)
+        state.copy_fair(made.state, self.state)
+        made._number, made._rows = dict(self._number), list(self._rows)
+        made._read_columns()
+        return made
+
+    def table(self, now: float) -> pd.DataFrame:
+        """Return what each account and user has, used and is due at an instant, as Slurm's `sshare` prints it.
+
+        Columns: account, user, raw_shares, norm_shares, raw_usage (core-seconds), norm_usage, effective_usage,
+        fairshare and level_fs; accounts have no fairshare, and who has shares ``"parent"`` no level.
+        """
+        refresh(self.state, now)
+        norm, used, effective, factor, level = state.export_nodes(self.state)
+        rows = self._rows
+        users = np.array([row.user is not None for row in rows])
+        of_parent = np.array([row.shares == "parent" for row in rows])
+        table = {
+            "account": [row.account for row in rows],
+            "user": pd.array([row.user for row in rows], dtype="Int64"),
+            "raw_shares": [row.shares for row in rows],
+            "norm_shares": norm[1:],
+            "raw_usage": used[1:],
+            "norm_usage": used[1:] / used[0] if used[0] > 0.0 else 0.0,
+            "effective_usage": effective[1:],
+            "fairshare": np.where(users, factor[1:], np.nan),
+            "level_fs": np.where(of_parent, np.nan, level[1:]),
+        }
+        return pd.DataFrame(table)

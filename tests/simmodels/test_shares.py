@@ -1,0 +1,259 @@
+"""Fair share: factors as Slurm's own tests have them, and queues that go by them, on both engines."""
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import simmodels as sm
+from simmodels.policies.associations import Associations
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.replay.run import Replay
+from tests import naive, naive_shares
+from tests.naive_shares import Tree
+from tests.simmodels.test_properties import SEED, Machine, by_rank, machines, options
+
+PARENTS: Final = {"aAA": "aA", "aAB": "aA", "aBA": "aB", "aBB": "aB", "aDA": "aD", "aGA": "aG"}
+CLASSIC: Final = [
+    sm.Share(account=account, parent=parent, shares=shares)
+    for account, parent, shares in (
+        ("AccountA", "root", 40),
+        ("AccountB", "AccountA", 30),
+        ("AccountC", "AccountA", 10),
+        ("AccountD", "root", 60),
+        ("AccountE", "AccountD", 25),
+        ("AccountF", "AccountD", 35),
+        ("AccountG", "root", 0),
+    )
+]
+LOG: Final = sm.Workload([1, 2], [0, 1], [5, 5], [5, 5], [4, 4], [1, 2])
+both_engines = pytest.mark.parametrize("engine", ["compiled", "simpy"])
+
+
+def rows_of(file: Path) -> list[dict[str, str]]:
+    with file.open() as lines:
+        return list(csv.DictReader(lines))
+
+
+def told(text: str) -> float:
+    return float(text) if text not in {"", "parent"} else np.nan
+
+
+def assert_as_told(shares: sm.Shares, rows: list[dict[str, str]], names: dict[str, int]) -> None:
+    """Compare a table with rows that `sshare` printed; a number with all its digits."""
+    table = Associations(shares, 0).table(0.0).set_index(["account", "user"])
+    for row in rows:
+        mine = table.loc[row["account"], names.get(row["user"])] if row["user"] else None
+        if mine is None:
+            mine = table[table.index.get_level_values("user").isna()].droplevel("user").loc[row["account"]]
+        for name in ("norm_shares", "raw_usage", "norm_usage", "effective_usage", "fairshare", "level_fs"):
+            expected = told(row.get(name) or "")
+            if not np.isnan(expected):
+                assert mine[name] == pytest.approx(expected, abs=5.1e-7), (row, name)
+
+
+def test_fair_tree_gives_what_slurms_own_test_expects(shared: Path) -> None:
+    _, *rows = rows_of(shared / "slurm/sshare/fair_tree.csv")
+    names = {name: number for number, name in enumerate(row["user"] for row in rows if row["user"])}
+    made = []
+    for row in rows:
+        given_: Any = row["raw_shares"] if row["raw_shares"] == "parent" else int(row["raw_shares"])
+        if row["user"]:
+            usage = float(row["raw_usage"])
+            made.append(sm.Share(account=row["account"], user=names[row["user"]], shares=given_, raw_usage=usage))
+        else:
+            made.append(sm.Share(account=row["account"], parent=PARENTS.get(row["account"], "root"), shares=given_))
+    assert len(rows) == 34  # beside the root
+    assert_as_told(sm.Shares(made), rows, names)
+
+
+def test_the_classic_algorithm_gives_what_slurms_own_test_expects(shared: Path) -> None:
+    rows = rows_of(shared / "slurm/sshare/classic.csv")
+    names = {row["user"]: number for number, row in enumerate(rows)}
+    made = [
+        sm.Share(account=row["account"], user=names[row["user"]], raw_usage=float(row["raw_usage"])) for row in rows
+    ]
+    other = sm.Share(account="AccountG", user=99, shares=0, raw_usage=30)
+    assert len(rows) == 5
+    assert_as_told(sm.Shares([*CLASSIC, *made, other], algorithm="classic"), rows, names)
+
+
+# -- snapshots, changes, refusals ---------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(machines(most=14), options(orders=("FairShare", "SAF")), st.integers(0, 30))
+def test_a_fork_knows_what_was_used(machine: Machine, how: dict[str, Any], at_s: int) -> None:
+    cores, jobs = machine
+    jobs = replace(jobs, user_id=np.arange(len(jobs)) % 3)
+    chosen = QueueOptions.checked(**how, shares=sm.Shares(period_s=2, half_life_s=3))
+    whole, replay = (Replay(jobs, cores=cores, options=chosen, seed=SEED) for _ in range(2))
+    whole.run()
+    replay.run(float(at_s))
+    fork = replay.snapshot().fork()
+    for each in (replay, fork):
+        each.run()
+    starts = {job: repr(start) for job, start in zip(jobs.job_id.tolist(), whole.start_s[_slots(jobs)], strict=True)}
+    assert repr(replay.start_s.tolist()) == repr(whole.start_s.tolist())
+    schedule = fork.schedule()
+    for job, start in zip(schedule.workload.job_id.tolist(), schedule.start_s, strict=True):
+        assert repr(start) == starts[job]
+
+
+def _slots(jobs: sm.Workload) -> np.ndarray:
+    """Return the slot of each job."""
+    return np.argsort(np.argsort(jobs.submit_s, kind="stable"), kind="stable")
+
+
+def test_a_queue_goes_over_to_fair_share_if_usage_was_counted() -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4), shares=sm.Shares(period_s=10))
+    jobs = sm.Workload([1, 2, 3], [0, 1, 2], [100, 10, 10], [100, 10, 10], [4, 4, 4], [1, 1, 2])
+    sm.Source(env, jobs, into=queue)
+    recorder = sm.Recorder(env)
+    env.run(until=50)
+    queue.reconfigure(order="FairShare")
+    env.run()
+    assert recorder.schedule().start_s.tolist() == [0, 110, 100]
+    other = sm.QueueScheduler(env, sm.Cluster(env, "d", cores=4))
+    with pytest.raises(sm.RequestError, match="an order that names fairshare, in a queue that has not counted"):
+        other.reconfigure(order="FairShare")
+
+
+@pytest.mark.parametrize(
+    ("given_", "text"),
+    [
+        ([{"account": "a", "shares": -1}], r"shares of account 'a' must be an integer from 0 to .*, or 'parent' \(got -1\)"),
+        ([{"account": "a", "user": 1}], "unknown account of user 1 'a'; known: root"),
+        ([{"account": "a", "parent": "b"}], "unknown parent of account 'a' 'b'; known: root, a"),
+        (
+            [{"account": "a", "parent": "b"}, {"account": "b", "parent": "a"}],
+            "account 'a' is a part of itself; let the accounts form a tree",
+        ),
+        ([{"account": "root", "user": 1}] * 2, "two rows are of user 1; put them into one; a user is in one account"),
+        ([{"account": "root"}], "account 'root' has a row; leave it out"),
+        ([{"account": "a", "raw_usage": 5}], "raw_usage of account 'a'; give it for its users"),
+        ([{"account": "a", "depth": 5}], "unknown column of shares 'depth'"),
+        ([3], r"a row of shares must be a mapping such as \{'account': 'physics', 'shares': 3\}, or a Share"),
+        ({"account": "a"}, "shares must be a list of rows, such as "),
+    ],
+)
+def test_shares_that_make_no_sense_are_refused_in_one_sentence(given_: Any, text: str) -> None:  # noqa: ANN401
+    with pytest.raises(sm.RequestError, match=text):
+        sm.Shares(given_)
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    with pytest.raises(sm.RequestError, match="shares 'parent' with algorithm 'classic'"):
+        sm.Shares([sm.Share(account="a", shares="parent")], algorithm="classic")
+    with pytest.raises(sm.RequestError, match="order 'FairShare' names fairshare, which FirstFit does not count"):
+        sm.simulate(LOG, machines=1, cores_per_machine=4, heuristic="FirstFit", order="FairShare")
+
+
+def test_shares_are_read_from_a_table_and_from_a_file(tmp_path: Path) -> None:
+    table = tmp_path / "shares.csv"
+    table.write_text("account,parent,user,shares\nphysics,,,3\nbio,,,1\nphysics,,17,parent\nbio,,4,2\n")
+    document = tmp_path / "shares.toml"
+    document.write_text('half_life_s = 60\nshare = [{account = "bio"}, {account = "bio", user = 4, shares = 2}]\n')
+    shares = sm.Shares.read(table)
+    assert [row.shares for row in shares.rows] == [3, 1, "parent", 2]
+    assert [row.user for row in shares.rows] == [None, None, 17, 4]
+    assert sm.Shares.read(document).half_life_s == 60
+    assert sm.simulate(LOG, cores=4, order="FairShare", shares=str(document)).about["shares"]["half_life_s"] == 60
+    document.write_text("half_life = 60\n")
+    with pytest.raises(sm.FileFormatError, match="unknown entry of shares 'half_life'"):
+        sm.Shares.read(document)
+
+
+# -- queues ---------------------------------------------------------------------------------------
+
+
+@both_engines
+def test_usage_is_counted_at_ticks_and_forgotten(engine: Any) -> None:  # noqa: ANN401
+    # Ticks are at 100, 200, ... s; half of the usage is forgotten at each. User 1 ran until 150 s: at the first tick it
+    # has 400 core-seconds, which count for job 3 of user 2 at 150 s. User 2 ran until 250 s. At that instant, by the
+    # tick at 200 s, user 1 has 400 / 2 + 200 and user 2 has 200 core-seconds.
+    jobs = sm.Workload(
+        [1, 2, 3, 4, 5], [0, 1, 2, 160, 161], [150, 10, 100, 10, 10], [200] * 5, [4] * 5, [1, 1, 2, 1, 2]
+    )
+    shares = sm.Shares(period_s=100, half_life_s=100)
+    schedule = sm.simulate(jobs, cores=4, order="FairShare", shares=shares, engine=engine)
+    assert schedule.start_s.tolist() == [0, 260, 150, 270, 250]
+
+
+@both_engines
+@pytest.mark.parametrize("decide", ["instant", "event"])
+def test_an_order_may_name_the_factor_among_other_things(engine: Any, decide: Any) -> None:  # noqa: ANN401
+    order = sm.Order("mixed", lambda fairshare, wait: -(1000.0 * fairshare + wait))
+    jobs = sm.Workload([1, 2, 3, 4], [0, 1, 1, 350], [400, 10, 10, 10], [400, 10, 10, 10], [4] * 4, [1, 1, 2, 2])
+    schedule = sm.simulate(jobs, cores=4, order=order, decide=decide, engine=engine)
+    assert schedule.start_s.tolist() == [0, 420, 400, 410]
+
+
+TREES: Final = [
+    Tree({}, {}),
+    Tree({"a": ("root", 3), "b": ("root", 1)}, {0: ("a", 1), 1: ("b", 2), 7: ("b", 1)}),
+    Tree({"a": ("root", 2), "b": ("a", 1), "c": ("a", "parent")}, {0: ("b", 1), 1: ("c", 2), 2: ("a", "parent")}),
+    Tree({"a": ("root", 2), "b": ("root", 2)}, {0: ("a", 1), 1: ("b", 1), 2: ("b", 0), 3: ("root", 2)}),
+]
+
+
+@st.composite
+def rules(draw: st.DrawFn, unit: float) -> naive_shares.Rules:
+    tree = draw(st.sampled_from(TREES))
+    algorithm = draw(st.sampled_from(["fair_tree", "fair_tree", "classic"]))
+    if algorithm == "classic" and "parent" in {shares for _, shares in (*tree.accounts.values(), *tree.users.values())}:
+        algorithm = "fair_tree"
+    period = draw(st.sampled_from([1.0, 2.0, 4.0])) * unit
+    return naive_shares.Rules(tree, period, period * draw(st.sampled_from([1.0, 0.5])), algorithm)
+
+
+def as_shares(chosen: naive_shares.Rules) -> sm.Shares:
+    rows = [sm.Share(account=name, parent=parent, shares=n) for name, (parent, n) in chosen.tree.accounts.items()]
+    rows += [sm.Share(account=account, user=user, shares=n) for user, (account, n) in chosen.tree.users.items()]
+    return sm.Shares(
+        rows,
+        period_s=chosen.period_s,
+        half_life_s=chosen.half_life_s,
+        algorithm=chosen.algorithm,  # type: ignore[arg-type]
+    )
+
+
+@st.composite
+def models(draw: st.DrawFn) -> tuple[Machine, dict[str, Any], naive_shares.Rules]:
+    """Jobs of four users at whole or half seconds, so that what users use is exact, and trees."""
+    cores, jobs = draw(machines(most=14))
+    jobs = replace(jobs, **{name: np.round(getattr(jobs, name)) for name in ("submit_s", "runtime_s", "estimate_s")})
+    users = np.array(draw(st.lists(st.integers(0, 3), min_size=len(jobs), max_size=len(jobs))), np.int64)
+    how = draw(options(orders=("FairShare",)))
+    if how.get("backfill_order"):
+        how["backfill_order"] = draw(st.sampled_from(["FairShare", "SPF"]))
+    return (cores, replace(jobs, user_id=users)), how, draw(rules(1.0))
+
+
+def assert_as_naive(model: tuple[Machine, dict[str, Any], naive_shares.Rules]) -> None:
+    (cores, jobs), how, chosen = model
+    expected = naive.simulate(jobs, cores=cores, **how, shares=chosen)  # type: ignore[arg-type]
+    for engine in ("compiled", "simpy"):
+        schedule = sm.simulate(jobs, cores=cores, seed=SEED, engine=engine, **how, shares=as_shares(chosen))
+        rank = by_rank(jobs)
+        assert schedule.start_s[rank].tolist() == np.array(expected[0])[rank].tolist()
+        schedule.validate()
+
+
+@given(models())
+@settings(max_examples=200)
+def test_both_engines_are_as_the_slow_simulator(model: Any) -> None:  # noqa: ANN401
+    assert_as_naive(model)
+
+
+@pytest.mark.full
+@given(models())
+@settings(max_examples=10_000)
+def test_both_engines_are_as_the_slow_simulator_ten_thousand_times(model: Any) -> None:  # noqa: ANN401
+    assert_as_naive(model)
