@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final, Unpack
 
 import numpy as np
+import pandas as pd
 from simpy.events import Event
 
 from simmodels.clusters.cluster_spec import Terms
@@ -244,6 +245,18 @@ class QueueScheduler(Scheduler):
         if self._parties is None or slot not in state.waiting_slots(self._queue):
             return None
         return self._parties.waits_for(slot, job.cores) or None
+
+    def fair_share(self) -> pd.DataFrame:
+        """Return what each account and user is due, has used, and its factor, as of the last tick, as `sshare` does.
+
+        Raises
+        ------
+        RequestError
+            The queue has no shares.
+        """
+        if self._associations is None:
+            raise RequestError("a queue without shares has counted nothing", "give it shares=sm.Shares()")
+        return self._associations.table(float(self.env.now))
 
     def stuck(self, most: Mapping[Cluster, int]) -> Sequence[Job]:
         """Return the jobs that wait here and never start: too wide ones, and all others, if these block the queue."""

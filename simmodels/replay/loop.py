@@ -336,18 +336,14 @@ def run(
     wake = _next_wake(queue, auction, placer, now) if warm > 0 or queue is None else np.inf
     fine = True
     sleeps = looks = decided = _any_sleeps(powers)
+    closing = False
     while fine:
         heed_signals()
         coming = min(ends_at, switch_at, wake)
         if came < submit.size:
             coming = min(coming, submit[came])
-        if looks and now < coming and now < until:  # all of the instant has been decided
-            _look(queue, auction, placer, occupancy, powers, decided, now)
-            looks = decided = False
-            switch_at = _next_switch(powers)
-            coming = min(coming, switch_at)
-        if came == submit.size and runs.size == 0 and now < coming and until == np.inf:
-            done = True
+        done, quiet = False, came == submit.size and runs.size == 0 and until == np.inf
+        if quiet:
             if queue is not None:
                 done = queue.waiting.size == 0
             elif auction is not None:
@@ -355,8 +351,15 @@ def run(
                 done = undone == auction.jobs
             elif placer is not None:
                 done = placer.waiting.size == 0
-            if done:  # however the machines change
-                break
+        if looks and now < coming and now < until and not closing:  # all of the instant has been decided
+            _look(queue, auction, placer, occupancy, powers, decided, now)
+            looks = decided = False
+            switch_at = _next_switch(powers)
+            coming = min(coming, switch_at)
+        if done and (closing or now < coming):  # however the machines change
+            break
+        closing = done  # what was looked for last still happens
+        if quiet and not done and now < coming:
             acts = queue is None and wake < np.inf  # a queue's promise is void if nothing runs, and none comes
             if coming > last and not acts and not _any_comes(powers):
                 break  # what waits never starts: all machines are on that will be

@@ -40,11 +40,11 @@ def rows_of(file: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
-def told(text: str) -> float:
+def number(text: str) -> float:
     return float(text) if text not in {"", "parent"} else np.nan
 
 
-def assert_as_told(shares: sm.Shares, rows: list[dict[str, str]], names: dict[str, int]) -> None:
+def assert_as_printed(shares: sm.Shares, rows: list[dict[str, str]], names: dict[str, int]) -> None:
     """Compare a table with rows that `sshare` printed; a number with all its digits."""
     table = Associations(shares, 0).table(0.0).set_index(["account", "user"])
     for row in rows:
@@ -52,7 +52,7 @@ def assert_as_told(shares: sm.Shares, rows: list[dict[str, str]], names: dict[st
         if mine is None:
             mine = table[table.index.get_level_values("user").isna()].droplevel("user").loc[row["account"]]
         for name in ("norm_shares", "raw_usage", "norm_usage", "effective_usage", "fairshare", "level_fs"):
-            expected = told(row.get(name) or "")
+            expected = number(row.get(name) or "")
             if not np.isnan(expected):
                 assert mine[name] == pytest.approx(expected, abs=5.1e-7), (row, name)
 
@@ -69,7 +69,7 @@ def test_fair_tree_gives_what_slurms_own_test_expects(shared: Path) -> None:
         else:
             made.append(sm.Share(account=row["account"], parent=PARENTS.get(row["account"], "root"), shares=given_))
     assert len(rows) == 34  # beside the root
-    assert_as_told(sm.Shares(made), rows, names)
+    assert_as_printed(sm.Shares(made), rows, names)
 
 
 def test_the_classic_algorithm_gives_what_slurms_own_test_expects(shared: Path) -> None:
@@ -80,7 +80,7 @@ def test_the_classic_algorithm_gives_what_slurms_own_test_expects(shared: Path) 
     ]
     other = sm.Share(account="AccountG", user=99, shares=0, raw_usage=30)
     assert len(rows) == 5
-    assert_as_told(sm.Shares([*CLASSIC, *made, other], algorithm="classic"), rows, names)
+    assert_as_printed(sm.Shares([*CLASSIC, *made, other], algorithm="classic"), rows, names)
 
 
 # -- snapshots, changes, refusals ---------------------------------------------------------------------
@@ -118,17 +118,25 @@ def test_a_queue_goes_over_to_fair_share_if_usage_was_counted() -> None:
     recorder = sm.Recorder(env)
     env.run(until=50)
     queue.reconfigure(order="FairShare")
+    table = queue.fair_share()
+    assert table[["user", "fairshare", "level_fs"]].to_numpy().tolist() == [[1, 0.5, 0.5], [2, 1, np.inf]]
+    assert table["raw_usage"].tolist() == [pytest.approx(200, rel=1e-3), 0]
     env.run()
     assert recorder.schedule().start_s.tolist() == [0, 110, 100]
     other = sm.QueueScheduler(env, sm.Cluster(env, "d", cores=4))
     with pytest.raises(sm.RequestError, match="an order that names fairshare, in a queue that has not counted"):
         other.reconfigure(order="FairShare")
+    with pytest.raises(sm.RequestError, match="a queue without shares has counted nothing"):
+        other.fair_share()
 
 
 @pytest.mark.parametrize(
     ("given_", "text"),
     [
-        ([{"account": "a", "shares": -1}], r"shares of account 'a' must be an integer from 0 to .*, or 'parent' \(got -1\)"),
+        (
+            [{"account": "a", "shares": -1}],
+            r"shares of account 'a' must be an integer from 0 to .*, or 'parent' \(got -1\)",
+        ),
         ([{"account": "a", "user": 1}], "unknown account of user 1 'a'; known: root"),
         ([{"account": "a", "parent": "b"}], "unknown parent of account 'a' 'b'; known: root, a"),
         (
