@@ -1,43 +1,31 @@
 """Auctioneer: one queue of tasks in front of many clusters, or schedulers; once per instant it holds an auction."""
 
 import math
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from simpy.events import Event
 
 from simmodels.clusters.cluster_spec import Terms
 from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.auction_jobs import AuctionJobs
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Hears, Judged
 from simmodels.entities.environment import LAST, ROUTE, Environment
 from simmodels.entities.events import Priced, Submitted
 from simmodels.entities.forwarding import Forwarding, require_forwarding, schedulers_of
-from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
 from simmodels.entities.router import Router
 from simmodels.errors import RequestError
 from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.ground.durations import Duration
 from simmodels.passes import auction_events
-from simmodels.policies.auction_options import (
-    AuctionOptions,
-    Kinds,
-    WorkflowColumns,
-    as_bids,
-    open_auction,
-    raise_refused_bid,
-    rules_of,
-)
+from simmodels.policies.auction_options import AuctionOptions, Kinds, open_auction, rules_of
 from simmodels.policies.options import takes_options
 from simmodels.policies.priority import Priority
-from simmodels.results.attempts import FINISHED
-from simmodels.results.auction_results import workflow_outcomes
-from simmodels.structures.structure import address_of
 from simmodels.work.workflow import Workflow
 from simmodels.work.workload import Job, Workload
 
@@ -128,14 +116,9 @@ class Auctioneer(Router):
         self._kinds = Kinds([(size, each.kind) for size, each in zip(sizes, self.clusters, strict=True)])
         self._draw_seed: int | None = None  # made when a bid first asks for it
         self._state = open_auction(self.options, self._kinds, seed=self._seed(self.options.bid))
-        self._address = int(address_of(self._state))
+        self._jobs = AuctionJobs(self._state, self._kinds)
         self._events = np.empty((2, 64), np.int64)  # what ended and what came, then what starts and where
         self.changes = 0
-        self._known: list[Workflow | Job] = []  # in the order in which they became known: by number
-        self._critical_path_s: list[float] = []  # by number
-        self._first_task = [0]  # by number, and the end
-        self._number: dict[int, int] = {}  # of each workflow, by id
-        self._first_open = 0  # those before it are finished, starved or rejected
         self._to_come = 0  # how many are known and not submitted
         self._arrived: list[int] = []  # since the last auction
         self._ended: list[int] = []
@@ -164,7 +147,7 @@ class Auctioneer(Router):
     @property
     def workflows(self) -> list[Workflow]:
         """Return the workflows that are known, in the order in which they became known."""
-        return [each for each in self._known if isinstance(each, Workflow)]
+        return self._jobs.workflows
 
     @cached_property
     def widest(self) -> int:  # kept, for it is asked for each job
@@ -188,22 +171,7 @@ class Auctioneer(Router):
             workflows = workflows.workflows
         if workflows:
             self._own_transfers()
-        self._know(workflows)
-
-    def _know(self, workflows: Sequence[Workflow]) -> None:
-        """Make workflows known to the auction."""
-        for workflow in workflows:
-            if id(workflow) in self._number:
-                raise RequestError(
-                    f"job {workflow.job_id} is to be submitted twice", "submit a copy (dataclasses.replace)"
-                )
-        known = WorkflowColumns(workflows, self.options, self._kinds)
-        known.into(self._state)
-        self._critical_path_s += known.critical_path_s.tolist()
-        self._first_task.extend((known.first_task[1:] + self._first_task[-1]).tolist())
-        for workflow in workflows:
-            self._number[id(workflow)] = len(self._known)
-            self._known.append(workflow)
+        self._jobs.know(workflows, self.options)
         self._to_come += len(workflows)
 
     def submit(self, workflow: Job | Workflow) -> None:
@@ -222,22 +190,17 @@ class Auctioneer(Router):
         if workflow.submit_s != self.env.now:
             what = f"job {workflow.job_id} of {workflow.submit_s:g} s is submitted at {self.env.now:g} s"
             raise RequestError(what, "submit it at its submit_s")
-        if id(workflow) not in self._number:
+        if workflow not in self._jobs:
             self.accept([workflow])
         self.env.publish(Submitted, workflow, self)
-        self._arrived.append(self._number[id(workflow)])
+        self._arrived.append(self._jobs.number_of(workflow))
         self._to_come -= 1
         self._ring()
 
     def enqueue(self, job: Job) -> None:
         """Take a job that was submitted already, to another router."""
         self._require_drain()
-        submit_s, length_s, cores = as_bids(job, self.options.tick_s, self._kinds, self.widest)
-        auction_events.know_rigid(self._address, submit_s, length_s, cores, self._kinds.of_any, self.options.ccr)
-        self._critical_path_s.append(math.nan)  # only workflows are judged
-        self._first_task.append(self._first_task[-1] + 1)
-        self._arrived.append(len(self._known))
-        self._known.append(job)
+        self._arrived.append(self._jobs.know_rigid(job, self.options, self.widest))
         self._ring()
 
     @takes_options(AuctionOptions, changed=True)
@@ -290,8 +253,8 @@ class Auctioneer(Router):
     def waiting(self) -> list[Job]:
         """Return the tasks, and rigid jobs, that wait for an auction."""
         numbers = [number for group in self._waiting_by_group() for number in group]
-        arrived = [first for job in self._arrived for first in self._first_tasks(job)]  # in the auction of this instant
-        return [self._run_of(number) for number in sorted([*numbers, *arrived])]
+        arrived = [first for job in self._arrived for first in self._jobs.first_tasks(job)]  # they bid at this instant
+        return [self._jobs.run_of(number) for number in sorted([*numbers, *arrived])]
 
     def _waiting_by_group(self) -> list[list[int]]:
         """Return the numbers of the tasks that wait for an auction; those of a group hold each other back."""
@@ -315,26 +278,17 @@ class Auctioneer(Router):
                 if min(bids)[1] in wide:
                     wide = tasks
             held += wide
-        return [self._run_of(task) for task in held]
+        return [self._jobs.run_of(task) for task in held]
 
     @property
     def _ranks_for_good(self) -> bool:
         """Whether what bids best goes on to hold others back, if no deadline is to come: no bid changes then."""
         return self.options.backfilling == "none" and not self.options.bid.moves_without_deadlines
 
-    def _first_tasks(self, job: int) -> list[int]:
-        """Return the numbers of the tasks of a job that have no predecessor."""
-        flow = self._known[job]
-        if not isinstance(flow, Workflow):
-            return [self._first_task[job]]
-        first = np.flatnonzero(np.bincount(flow.successor, minlength=len(flow)) == 0)
-        return (first + self._first_task[job]).tolist()
-
     @property
     def is_idle(self) -> bool:
         """Whether each job that is known is finished, starved or rejected, and no task runs."""
-        self._first_open = auction_events.first_open(self._state, self._first_open)
-        return self._first_open == len(self._known) and not any(cluster.running for cluster in self.clusters)
+        return self._jobs.are_done and not any(cluster.running for cluster in self.clusters)
 
     @property
     def will_act(self) -> bool:
@@ -404,7 +358,7 @@ class Auctioneer(Router):
         if self._forwarding is not None:
             self._forwarding.count_free(self._ended)
         tasks, places, alarm = self._step(now)
-        runs = [(number, self._run_of(number)) for number in tasks]
+        runs = [(number, self._jobs.run_of(number)) for number in tasks]
         if self._forwarding is not None:
             self._forward(self._forwarding, runs, now)
             alarm = auction_events.next_wake(state)
@@ -421,9 +375,9 @@ class Auctioneer(Router):
             self._events = np.empty((2, 2 * (ends + arrivals)), np.int64)
         self._events[0, : ends + arrivals] = self._ended + self._arrived
         self._lost, self._ended, self._arrived = [], [], []
-        starts, alarm, refused = auction_events.step(self._address, now, self._events, ends, arrivals)
+        starts, alarm, refused = auction_events.step(self._jobs.address, now, self._events, ends, arrivals)
         if refused >= 0:
-            self._refuse()
+            self._jobs.refuse(self.options)
         if starts > self._events.shape[1]:
             self._events = auction_events.started(self._state, 2 * starts)
         tasks, places = self._events[:, :starts].tolist()
@@ -443,26 +397,13 @@ class Auctioneer(Router):
             news |= self.env.peek() < np.inf and bool(forwarding.waiting())
         forwarding.send(runs, now)
         if auction_events.refused_task(self._state)[0] >= 0:
-            self._refuse()
+            self._jobs.refuse(self.options)
         if self.rebalance_s is not None and self._moves_s == np.inf and news:
             periods = math.floor(now / self.rebalance_s) + 1
             while (at_s := periods * self.rebalance_s) <= now:  # by rounding
                 periods += 1
             self._moves_s = at_s
             self.env.at(at_s).callbacks.append(lambda _: self._ring())
-
-    def _refuse(self) -> NoReturn:
-        """Refuse the bid, which gave no number for a task."""
-        number, now = auction_events.refused_task(self._state)
-        job = bisect_right(self._first_task, number) - 1
-        of, task = self._known[job], number - self._first_task[job]
-        raise_refused_bid(self.options.bid, of.job_id, of.label(task) if isinstance(of, Workflow) else str(task), now)
-
-    def _run_of(self, number: int) -> Job:
-        """Return a task as it runs; a rigid job is itself."""
-        job = bisect_right(self._first_task, number) - 1
-        known = self._known[job]
-        return TaskRun.of(known, number - self._first_task[job]) if isinstance(known, Workflow) else known
 
     def _start(self, number: int, run: Job, cluster: Cluster) -> None:
         attempt = self.start(run, cluster)
@@ -488,12 +429,4 @@ class Auctioneer(Router):
 
     def judged(self) -> Iterable[Judged]:
         """Return what became of each workflow that is known."""
-        price = auction_events.export_results(self._state)[3] if self.options.prices else None
-        first, finish_s = self._first_task, auction_events.finishes(self._state)
-        for number, outcome in enumerate(workflow_outcomes(self._state).tolist()):
-            workflow = self._known[number]
-            if not isinstance(workflow, Workflow):
-                continue
-            paid = None if price is None else price[first[number] : first[number + 1]]
-            finished_s = float(finish_s[number]) if outcome == FINISHED else math.nan
-            yield Judged(workflow, outcome, self._critical_path_s[number], paid, finished_s)
+        return self._jobs.judged(prices=self.options.prices)
