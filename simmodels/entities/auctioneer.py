@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from simpy.events import Event
 
 from simmodels.clusters.cluster_spec import Terms
+from simmodels.entities.alarm import Alarm
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.auction_jobs import AuctionJobs
 from simmodels.entities.base_scheduler import Scheduler
@@ -125,8 +125,7 @@ class Auctioneer(Router):
         self._lost: list[int] = []
         self._powered = [0] * len(self.clusters)
         self._place: dict[object, int] = {cluster: place for place, cluster in enumerate(self.clusters)}
-        self._alarm = np.inf  # the instant of the earliest timer that is set
-        self._due = np.inf  # the next instant at which data arrive or a deadline is reached
+        self._due = Alarm(env, self._note_due)  # when data arrive, or a deadline is reached
         self._moves_s = np.inf  # when tasks move next
         self._starve = False  # whether a deadline has been reached
         self._came_back = False  # whether a task lost its machine, and waits again where it was sent
@@ -293,7 +292,7 @@ class Auctioneer(Router):
     @property
     def will_act(self) -> bool:
         """Whether data arrive, a deadline is reached or tasks move at an instant to come."""
-        return not self.closed and min(self._due, self._moves_s) < np.inf
+        return not self.closed and min(self._due.due_s, self._moves_s) < np.inf
 
     def note_room(self) -> None:
         """Take note that, somewhere behind, jobs may find cores that they did not before."""
@@ -329,22 +328,10 @@ class Auctioneer(Router):
 
     # -- the process ----------------------------------------------------------------------------------
 
-    def _wake(self, _: Event) -> None:
-        """Ring, if it is the timer that was set last."""
-        if self.env.now == self._alarm:
-            self._alarm = np.inf
-            if self._due <= self.env.now:
-                self._starve = True
-                self._ring()
-            else:
-                self._set_alarm(self._due)
-
-    def _set_alarm(self, alarm: float) -> None:
-        """Have a timer set for the next instant at which data arrive or a deadline is reached."""
-        self._due = alarm
-        if alarm < self._alarm:
-            self._alarm = alarm
-            self.env.at(max(alarm, self.env.now)).callbacks.append(self._wake)
+    def _note_due(self) -> None:
+        """Take note that data arrive, or a deadline is reached."""
+        self._starve = True
+        self._ring()
 
     def _instant(self) -> None:
         """Hold the auction after all events of the instant."""
@@ -365,7 +352,7 @@ class Auctioneer(Router):
         else:
             for (number, run), place in zip(runs, places, strict=True):
                 self._start(number, run, self.clusters[place])
-        self._set_alarm(alarm)
+        self._due.set(alarm)
         self.closed = self.options.end == "submit" and not self._to_come
 
     def _step(self, now: float) -> tuple[list[int], list[int], float]:

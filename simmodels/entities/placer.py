@@ -7,6 +7,7 @@ import numpy as np
 from simpy.events import PENDING, Event
 
 from simmodels.clusters.checkpoints import Checkpoints
+from simmodels.entities.alarm import Alarm
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.capacity_process import CapacityProcess
@@ -62,7 +63,7 @@ class Placer(Scheduler):
         self._starting: set[int] = set()
         self._powered = True
         self._replan = False  # since the last decision, a job was withdrawn, or takes another time
-        self._timer_s = np.inf
+        self._planned = Alarm(env, self._ring)  # at the next planned start
         if self.options.checkpoints is not None:
             cluster.checkpoints = self.options.checkpoints
         self._early = Event(env)
@@ -339,7 +340,7 @@ class Placer(Scheduler):
         self._submitted.clear()
         placement_events.admit_arrivals(self._state, arrivals, now)
         self._start_all()
-        self._set_timer(placement_events.next_planned_start(self._state))
+        self._planned.set(placement_events.next_planned_start(self._state))
 
     def _change(self, now: float) -> None:
         """Take note of which machines are open, and let those that were lost wait again, unless they went elsewhere."""
@@ -358,12 +359,6 @@ class Placer(Scheduler):
             self._start_all()
         self._lost.clear()
         self._powered = False
-
-    def _set_timer(self, due: float) -> None:
-        """Wake at the next planned start; a timer that is no longer wanted wakes for nothing."""
-        if due < self._timer_s or (self._timer_s <= self.env.now and due < np.inf):
-            self._timer_s = due
-            self.env.at(due).callbacks.append(lambda _: self._ring())
 
     def _start_all(self) -> None:
         if self._may_refuse:

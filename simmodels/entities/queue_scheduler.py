@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 import numpy as np
 import pandas as pd
-from simpy.events import Event
 
 from simmodels.clusters.cluster_spec import Terms
+from simmodels.entities.alarm import Alarm
 from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
@@ -96,9 +96,7 @@ class QueueScheduler(Scheduler):
         self._powered = 0  # cores gained (lost) since the last decision
         self._news = QueueNews(self)
         self._starts_on: dict[int, list[tuple[Machine, int]]] = {}  # of slots that start where machines are about to go
-        self._promised_s = math.inf  # the next promised start
-        self._alarm: Event | None = None  # set for that instant, or for an earlier one
-        self._alarm_s = math.inf
+        self._promise = Alarm(env, self._ring, holds_clock=False)  # at the next promised start, whatever else happens
 
     # -- what happens to it -------------------------------------------------------------------------
 
@@ -332,27 +330,6 @@ class QueueScheduler(Scheduler):
         slots: list[int] = state.started_slots(self._queue, starts, starts).tolist()
         return slots
 
-    def _set_alarm(self) -> None:
-        """Have an alarm set for the next promised start, or an earlier instant; none if nothing is promised.
-
-        One that is left would keep the clock running when all is done.
-        """
-        due_s = self._promised_s
-        if self._alarm is not None and (due_s < self._alarm_s or due_s == math.inf):
-            self.env._call_off(self._alarm)  # noqa: SLF001  not for users: a process that waits for it never goes on
-            self._alarm = None
-        if self._alarm is None and due_s < math.inf:
-            self._alarm, self._alarm_s = self.env.at(due_s), due_s
-            self._alarm.callbacks.append(self._keep_promise)
-
-    def _keep_promise(self, _: Event) -> None:
-        """Decide at a promised start, whatever else happens; what was promised may have moved since."""
-        self._alarm = None
-        if self._promised_s == self.env.now:
-            self._ring()
-        else:
-            self._set_alarm()
-
     def _next_event(self) -> None:
         """Decide after one event: a submission, else a completion in the order of the starts."""
         now = float(self.env.now)
@@ -467,9 +444,8 @@ class QueueScheduler(Scheduler):
                 raise_refused(self._jobs[slot], now, self.order, self.backfill_order)
         attempts = []
         self._waiting -= len(slots)
-        if self._alarm is not None or (self._waiting and self.options.backfilling == "conservative"):
-            self._promised_s = float(queue.next_promise_at(self._address, float(self.env.now)))
-            self._set_alarm()
+        if self._promise.is_set or (self._waiting and self.options.backfilling == "conservative"):
+            self._promise.set(float(queue.next_promise_at(self._address, float(self.env.now))))
         for slot in slots:
             job = self._jobs[slot]
             if self._starts_on:
