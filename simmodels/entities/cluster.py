@@ -6,7 +6,6 @@ An attempt that only waits for its runtime is one SimPy timeout; where a user's 
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Final, Protocol
 
@@ -22,7 +21,8 @@ from simmodels.entities.environment import Environment, Process
 from simmodels.entities.events import Ended, Lost, Powered, Started
 from simmodels.entities.machine import Machine
 from simmodels.entities.progress import Progress, duration_s, worked_s
-from simmodels.errors import ImpossibleJobError, RequestError
+from simmodels.entities.room import Room
+from simmodels.errors import RequestError
 from simmodels.ground.arguments import as_instance, by_name
 from simmodels.ground.cards import card, tiles
 from simmodels.ground.durations import duration
@@ -127,7 +127,7 @@ class Cluster:
         self.served_by: Serves | None = None
         """The scheduler or router that starts jobs here."""
         self.running: dict[Attempt, None] = {}
-        self._with_room = list(range(len(self.machines)))  # a heap of the machines that may have room, by number
+        self._room = Room(name, self.machines, self._ends_s)
         self.leaving: dict[Machine, None] = {}  # on, but under notice, or draining
         self.places: Sequence[tuple[Machine, int]] = ()  # where the next job starts, if its scheduler chose
         self.checkpoints = checkpoints
@@ -338,63 +338,17 @@ class Cluster:
             attempt.process = self.env.process(self._run(attempt))
         return attempt
 
-    def _ends_before(self, job: Job, machine: Machine) -> bool:
-        """Return whether a job ends, by its estimate, before a machine goes that is under notice."""
-        return machine.state == "noticed" and self.env.now + self.takes_s(job, job.estimate_s) <= machine.goes_s
-
     def _places_for(self, job: Job, chosen: Sequence[Machine] | None) -> Sequence[tuple[Machine, int]]:
         """Return where a job starts: on the chosen machines, on those that its scheduler found, or on the lowest."""
         found, self.places = self.places, ()
-        if chosen is None:
-            self._require_free(job, sum(cores for _, cores in found) if found else self.free_cores, "cluster")
-            return found or (self._lowest(job.cores) if self.machines else ())
-        places, need = [], job.cores
-        for machine in chosen:
-            if machine.counts or self._ends_before(job, machine):
-                taken = min(machine.free_cores, need)
-                need -= taken
-                if taken:
-                    places.append((machine, taken))
-        if need:
-            where = f"machine {', '.join(str(each.index) for each in chosen)} of"
-            why = [said for each in chosen if (said := self._refuses(job, each))]
-            self._require_free(job, job.cores - need, where, *why)
-        return places
+        if chosen is not None:
+            return self._room.of(chosen, job)
+        self._room.require(job, sum(cores for _, cores in found) if found else self.free_cores, "cluster")
+        return found or (self._room.lowest(job.cores) if self.machines else ())
 
-    def _refuses(self, job: Job, machine: Machine) -> str:
-        """Return why a machine takes no job, or not this one; nothing if it does."""
-        if machine.counts or self._ends_before(job, machine):
-            return ""
-        if machine.state != "noticed":
-            return f"machine {machine.index} is {machine.state}"
-        ends_s = self.env.now + self.takes_s(job, job.estimate_s)
-        return f"machine {machine.index} goes at {machine.goes_s:g} s, and the job ends at {ends_s:g} s by its estimate"
-
-    def _require_free(self, job: Job, free: int, where: str, *why: str) -> None:
-        """Refuse a job that needs more cores than are free; `why` says which others it cannot have."""
-        if job.cores > free:
-            what = f"needs {job.cores} cores, and {free} of {where} {self.name!r} are free"
-            raise ImpossibleJobError(job.job_id, "; ".join([f"{what} for it" if why else what, *why]))
-
-    def _lowest(self, need: int) -> Sequence[tuple[Machine, int]]:
-        """Return the free cores of the lowest machines that take jobs."""
-        places: list[tuple[Machine, int]] = []
-        while need:
-            machine = self.machines[self._with_room[0]]
-            taken = min(machine.free_cores, need) if machine.counts else 0
-            if taken:
-                places.append((machine, taken))
-                need -= taken
-            if need or not taken:  # it is full now, or was
-                heappop(self._with_room)
-                machine.listed = False
-        return places
-
-    def _list(self, machine: Machine) -> None:
-        """Take note that a machine may have room."""
-        if not machine.listed:
-            machine.listed = True
-            heappush(self._with_room, machine.index)
+    def _ends_s(self, job: Job) -> float:
+        """Return when a job would end by its estimate, if it started now."""
+        return float(self.env.now) + self.takes_s(job, job.estimate_s)
 
     def _occupy(self, attempt: Attempt, machine: Machine, cores: int) -> None:
         """Give an attempt some cores of a machine."""
@@ -454,7 +408,7 @@ class Cluster:
             del machine.running[attempt]
             if machine.takes_jobs:
                 self.free_cores += taken
-                self._list(machine)
+                self._room.note(machine)
             else:
                 self.notify(machine)
             if not machine.running:
@@ -478,7 +432,7 @@ class Cluster:
         if machine.takes_jobs != machine.counts:
             machine.counts = machine.takes_jobs
             self.free_cores += machine.free_cores if machine.counts else -machine.free_cores
-            self._list(machine)
+            self._room.note(machine)
         offered = machine.cores if machine.counts else machine.cores - machine.free_cores if machine.is_on else 0
         more, machine.offered = offered - machine.offered, offered
         if self.served_by is not None:
