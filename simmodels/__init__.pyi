@@ -15,7 +15,18 @@ from simmodels.entities.cluster import Cluster
 from simmodels.entities.dependencies import Dependencies
 from simmodels.entities.done import all_done
 from simmodels.entities.environment import Environment
-from simmodels.entities.events import Backfilled, Ended, Lost, Powered, Priced, Reserved, Routed, Started, Submitted
+from simmodels.entities.events import (
+    Backfilled,
+    Ended,
+    Lost,
+    Powered,
+    Priced,
+    Reserved,
+    Routed,
+    Started,
+    Submitted,
+    WorkflowDone,
+)
 from simmodels.entities.heuristics import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
 from simmodels.entities.job import TaskRun
 from simmodels.entities.machine import Machine
@@ -138,6 +149,7 @@ __all__ = [
     "UnknownNameError",
     "ValueCurve",
     "Workflow",
+    "WorkflowDone",
     "Workload",
     "__version__",
     "all_done",

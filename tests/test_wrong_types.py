@@ -207,6 +207,7 @@ MADE_BY_THE_MODEL: Final = {
     *("Attempt", "Outcome", "Machine", "Placement", "TaskRun", "Router", "Strategy"),
     *("Polynomial", "Fit", "Pair", "ClusterSpec"),
     *("Submitted", "Routed", "Started", "Backfilled", "Reserved", "Ended", "Lost", "Priced", "Powered"),
+    "WorkflowDone",
 }
 """Records that a model hands out, and bases: nobody calls them."""
 

@@ -12,8 +12,8 @@ from simmodels.entities.job import TaskRun
 from simmodels.errors import RequestError
 from simmodels.passes import auction_events
 from simmodels.policies.auction_options import AuctionOptions, Kinds, WorkflowColumns, as_bids, raise_refused_bid
-from simmodels.results.attempts import FINISHED
-from simmodels.results.auction_results import workflow_outcomes
+from simmodels.results.attempts import FINISHED, Done
+from simmodels.results.auction_results import done_as, workflow_outcomes
 from simmodels.structures.auction_state import AuctionState
 from simmodels.structures.structure import address_of
 from simmodels.work.workflow import Workflow
@@ -107,6 +107,30 @@ class AuctionJobs:
         raise_refused_bid(options.bid, of.job_id, of.label(task) if isinstance(of, Workflow) else str(task), now)
 
     # -- what came of it ------------------------------------------------------------------------------
+
+    def may_be_done(self, ended: Sequence[int], arrived: Sequence[int], now: float) -> Sequence[int]:
+        """Return the jobs that an instant can finish, starve or reject: those that are not done before it.
+
+        Parameters
+        ----------
+        ended, arrived
+            The tasks that end at it, and the jobs that arrive.
+        now
+            The instant, in seconds.
+        """
+        of_tasks = [bisect_right(self._first_task, task) - 1 for task in ended]
+        jobs = list(dict.fromkeys([*of_tasks, *auction_events.due_by(self._state, now).tolist(), *arrived]))
+        return [job for job, done in zip(jobs, done_as(self._state, jobs), strict=True) if done is None]
+
+    def done(self, jobs: Sequence[int]) -> list[tuple[Workflow, Done]]:
+        """Return the workflows among some jobs that are done, and what became of each."""
+        known = [self._known[job] for job in jobs]
+        states = done_as(self._state, jobs) if jobs else []
+        return [
+            (each, outcome)
+            for each, outcome in zip(known, states, strict=True)
+            if outcome is not None and isinstance(each, Workflow)
+        ]
 
     def judged(self, *, prices: bool) -> Iterable[Judged]:
         """Return what became of each workflow; `prices` is whether tasks pay."""

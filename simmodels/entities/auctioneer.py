@@ -15,7 +15,7 @@ from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Hears, Judged
 from simmodels.entities.environment import LAST, ROUTE, Environment
-from simmodels.entities.events import Priced, Submitted
+from simmodels.entities.events import Priced, Submitted, WorkflowDone
 from simmodels.entities.forwarding import Forwarding, require_forwarding, schedulers_of
 from simmodels.entities.machine import Machine
 from simmodels.entities.router import Router
@@ -344,6 +344,7 @@ class Auctioneer(Router):
             auction_events.lose(state, number, now)
         if self._forwarding is not None:
             self._forwarding.count_free(self._ended)
+        undone = self._jobs.may_be_done(self._ended, self._arrived, now) if WorkflowDone in self.env.observed else ()
         tasks, places, alarm = self._step(now)
         runs = [(number, self._jobs.run_of(number)) for number in tasks]
         if self._forwarding is not None:
@@ -354,6 +355,8 @@ class Auctioneer(Router):
                 self._start(number, run, self.clusters[place])
         self._due.set(alarm)
         self.closed = self.options.end == "submit" and not self._to_come
+        for workflow, outcome in self._jobs.done(undone):  # last: an observer may submit another, or change the rules
+            self.env.publish(WorkflowDone, workflow, outcome, self)
 
     def _step(self, now: float) -> tuple[list[int], list[int], float]:
         """Let tasks end and jobs arrive; return the tasks that start, where, and when data arrive or a deadline is."""

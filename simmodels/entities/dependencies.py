@@ -14,7 +14,7 @@ from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider, Judged
 from simmodels.entities.environment import Environment
-from simmodels.entities.events import Routed, Submitted
+from simmodels.entities.events import Routed, Submitted, WorkflowDone
 from simmodels.entities.job import TaskRun
 from simmodels.entities.router import Router
 from simmodels.errors import RequestError, with_article
@@ -222,6 +222,7 @@ class Dependencies(Decider):
         if not flow.left:
             flow.finish_s = now
             del self._open[id(workflow)]
+            self.env.publish(WorkflowDone, workflow, "finished", self)
         if self._travels:
             flow.ended[run.task] = now, attempt.cluster
         for task in workflow.successor[workflow.first[run.task] : workflow.first[run.task + 1]].tolist():

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.machine import Machine
+from simmodels.results.attempts import Done
 from simmodels.work.workflow import Workflow
 from simmodels.work.workload import Job
 
@@ -195,6 +196,38 @@ class Lost(NamedTuple):
     """
 
     attempt: Attempt
+
+
+class WorkflowDone(NamedTuple):
+    """A workflow is done: what became of it is known for good. Published once for each, at that instant.
+
+    That is when its last task ends, or when an `Auctioneer` drops it, so that whoever waits for it can go on. It
+    follows `Ended`, and in an auction what starts then. A workflow that the simulation leaves unfinished has none.
+
+    Parameters
+    ----------
+    workflow
+        The workflow.
+    outcome
+        As in `Schedule.workflows`: ``"finished"``; ``"starved"``, at its deadline (tasks that run then run on), or
+        ended no sooner; ``"rejected"``, when it was submitted. `Dependencies` drop none: finished, however late.
+    by
+        The auctioneer, or the dependencies, to which it was submitted.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> scheduler = sm.QueueScheduler(env, sm.Cluster(env, "ours", cores=4))
+    >>> source = sm.Source(env, sm.Workflow(7, 0.0, [10, 20], cores=2, edges=[(0, 1)]), into=scheduler)
+    >>> env.on(sm.WorkflowDone, lambda event: print(env.now, event.workflow.job_id, event.outcome))
+    >>> env.run()
+    30.0 7 finished
+    """
+
+    workflow: Workflow
+    outcome: Done
+    by: object
 
 
 class Priced(NamedTuple):

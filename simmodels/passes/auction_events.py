@@ -314,6 +314,18 @@ def finishes(auction):
 
 
 @compiled
+def states_of(auction, jobs):
+    """Return what each of these jobs is doing."""
+    return auction.state[jobs]
+
+
+@compiled
+def due_by(auction, now):
+    """Return the jobs, by number, whose deadline is reached by an instant; some may have been done before."""
+    return np.sort(auction.due_job[: auction.due_size][auction.due_time[: auction.due_size] <= now])
+
+
+@compiled
 def add_free(auction, cluster, cores):
     """Give a cluster more free cores (take some away, if negative)."""
     auction.free[cluster] += cores

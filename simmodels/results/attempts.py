@@ -1,6 +1,6 @@
 """Attempts: every run of a job or task, as columns; their tables, and that of the spans in which machines were off."""
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ UNFINISHED: Final = 2
 OUTCOMES: Final = ("completed", "killed", "unfinished")
 FINISHED, STARVED, REJECTED, OPEN = range(4)
 WORKFLOW_OUTCOMES: Final = ("finished", "starved", "rejected", "unfinished")
+Done = Literal["finished", "starved", "rejected"]
 ATTEMPT_COLUMNS: Final = ("job_id", "attempt", "start_s", "end_s", "outcome")
 MACHINE_COLUMNS: Final = ("machine", "work_s")
 RULE_COLUMNS: Final = ("interval_s", "cost_s", "restart_s")

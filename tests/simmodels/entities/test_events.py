@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.entities.environment import Process
-from tests.model_scripts import machines_on, queue_on, rigid, scheduled
+from tests.model_scripts import machines_on, queue_on, queues, recorded, rigid, scheduled
 
 
 def events_of(env: sm.Environment, *kinds: type) -> list[tuple[float, Any]]:
@@ -172,3 +172,228 @@ def test_started_comes_first_also_where_jobs_do_more_than_wait() -> None:
     sm.Source(env, rigid((0, 9, 9, 3), (0, 9, 9, 4), (0, 2, 2, 1)), into=queue)
     env.run(until=1)
     assert [type(event).__name__ for _, event in seen] == ["Started", "Started", "Backfilled"]
+
+
+# -- workflows that are done --------------------------------------------------------------------------
+
+
+def diamond(job_id: int, submit_s: float = 0.0, **more: Any) -> sm.Workflow:  # noqa: ANN401  as it takes
+    """Tasks of 4, 3, 5 and 2 s, on two cores each: the critical path is 11 s."""
+    return sm.Workflow(job_id, submit_s, [4.0, 3.0, 5.0, 2.0], 2, [(0, 1), (0, 2), (1, 3), (2, 3)], **more)
+
+
+def done(env: sm.Environment) -> list[tuple[float, int, str, object]]:
+    """Return a list that grows with the workflows that are done: when, number, outcome, by whom."""
+    seen: list[tuple[float, int, str, object]] = []
+    env.on(sm.WorkflowDone, lambda event: seen.append((env.now, event.workflow.job_id, event.outcome, event.by)))
+    return seen
+
+
+def test_a_workflow_is_done_after_its_last_task_has_ended_in_front_of_a_queue() -> None:
+    env, queue = queue_on(2)
+    seen = events_of(env, sm.Ended, sm.WorkflowDone)
+    flow = diamond(7)
+    before = sm.Dependencies(env, queue)
+    sm.Source(env, [flow], into=before)
+    env.run()
+    # two cores: 4, then 3 and 5 one after the other, then 2
+    assert [(now, type(event).__name__) for now, event in seen[-2:]] == [(14, "Ended"), (14, "WorkflowDone")]
+    assert seen[-1][1] == sm.WorkflowDone(flow, "finished", before)
+    assert len(seen) == 5
+
+
+@pytest.mark.parametrize("routers", [1, 2])
+def test_a_workflow_is_done_once_however_many_routers_it_passes(routers: int) -> None:
+    env = sm.Environment()
+    into: Any = sm.RoundRobin(env, queues(env, 2, 2))
+    for _ in range(routers - 1):
+        into = sm.LeastLoaded(env, [into])
+    before = sm.Dependencies(env, into)
+    seen = done(env)
+    sm.Source(env, [diamond(1), diamond(2, 20.0)], into=before)
+    sm.Source(env, rigid((0, 1, 1), (30, 9, 1)), into=into)
+    env.run()
+    # each queue has room for one task: 4, then 3 and 5 side by side, then 2
+    assert seen == [(11, 1, "finished", before), (31, 2, "finished", before)]
+
+
+@pytest.mark.parametrize("place", ["clusters", "queues", "queues, forward"])
+def test_a_workflow_is_done_where_an_auction_ends_its_last_task(place: str) -> None:
+    env = sm.Environment()
+    into: Any = queues(env, 2, 2)
+    if place == "clusters":
+        into = [sm.Cluster(env, name, cores=2) for name in ("a", "b")]
+    auction = sm.Auctioneer(env, into, bid="SRTF", network="none", forward=place == "queues, forward")
+    seen = done(env)
+    sm.Source(env, [diamond(1), diamond(2, 20.0)], into=auction)
+    env.process(submitted(auction, sm.Job(9, 5.0, 30.0, 30.0, 1)))  # a rigid job is no workflow
+    env.run(until=sm.all_done(env))
+    # The rigid job has one of both places from 7 to 37: tasks 1 and 2 of the second workflow run one after the other.
+    assert seen == [(11, 1, "finished", auction), (34, 2, "finished", auction)]
+
+
+def submitted(into: sm.Scheduler | sm.Router, job: sm.Job) -> Process:
+    """Submit a job at its instant."""
+    yield into.env.at(job.submit_s)
+    into.submit(job)
+
+
+def test_tasks_that_auctions_behind_a_router_run_are_done_where_they_were_submitted() -> None:
+    env = sm.Environment()
+    auctions = [sm.Auctioneer(env, [sm.Cluster(env, name, cores=2)], bid="SRTF", ccr=0) for name in ("a", "b")]
+    before = sm.Dependencies(env, sm.RoundRobin(env, auctions))
+    seen = done(env)
+    sm.Source(env, [diamond(1)], into=before)
+    env.run()
+    assert seen == [(11, 1, "finished", before)]
+
+
+def test_a_workflow_starves_once_at_its_deadline_though_a_task_runs_on() -> None:
+    env = sm.Environment()
+    auction = sm.Auctioneer(env, [sm.Cluster(env, "a", cores=4)], bid="FIFO")
+    curve = sm.ValueCurve.linear(1, 2)  # worth nothing from twice the critical path on
+    # Job 2 could end at 10 at best; job 1 holds the cores up to 15, so that it runs from 15 to 25 and starves at 20.
+    flows = [sm.Workflow(1, 0.0, [15.0], 4), sm.Workflow(2, 0.0, [10.0], 4, curve=curve)]
+    seen, ended = done(env), events_of(env, sm.Ended)
+    sm.Source(env, flows, into=auction)
+    env.run()
+    assert seen == [(15, 1, "finished", auction), (20, 2, "starved", auction)]
+    assert [now for now, _ in ended] == [15, 25]
+
+
+def test_a_workflow_whose_last_task_ends_at_its_deadline_starves_once() -> None:
+    env = sm.Environment()
+    auction = sm.Auctioneer(env, [sm.Cluster(env, "a", cores=4)], bid="FIFO")
+    flows = [sm.Workflow(1, 0.0, [10.0], 4), sm.Workflow(2, 0.0, [10.0], 4, curve=sm.ValueCurve.linear(1, 2))]
+    seen = done(env)
+    schedule = scheduled(auction, flows)
+    assert seen == [(10, 1, "finished", auction), (20, 2, "starved", auction)]
+    assert schedule.workflows["outcome"].tolist() == ["finished", "starved"]
+
+
+def test_a_workflow_that_is_rejected_is_done_when_it_is_submitted() -> None:
+    env = sm.Environment()
+    auction = sm.Auctioneer(env, [sm.Cluster(env, "a", cores=4)], bid="FIFO", admission=0.6)
+    curve = sm.ValueCurve.linear(1, 3)
+    # Behind 20 s of work, a job of 10 s is projected to take three times its critical path: it would be worth nothing.
+    flows = [sm.Workflow(1, 0.0, [20.0], 4), sm.Workflow(2, 0.0, [10.0], 4, curve=curve)]
+    seen = done(env)
+    sm.Source(env, flows, into=auction)
+    env.run()
+    assert seen == [(0, 2, "rejected", auction), (20, 1, "finished", auction)]
+
+
+@pytest.mark.parametrize("auctioned", [True, False])
+def test_a_workflow_whose_last_task_is_lost_is_done_when_that_has_run_again(*, auctioned: bool) -> None:
+    env, cluster = machines_on(1, 4)
+    into: Any = sm.Auctioneer(env, [cluster]) if auctioned else sm.QueueScheduler(env, cluster)
+    seen = done(env)
+    sm.Source(env, [sm.Workflow(1, 0.0, [2.0, 10.0], 4, [(0, 1)])], into=into)
+    sm.Maintenance(env, cluster, start_s=5, duration_s=3, notice_s=0, machines=[0])
+    env.run(until=sm.all_done(env))
+    assert [each[:3] for each in seen] == [(18, 1, "finished")]  # 2 s, lost at 5, again from 8 on
+
+
+def test_what_auctions_leave_unfinished_at_the_last_submission_is_never_done() -> None:
+    env = sm.Environment()
+    auction = sm.Auctioneer(env, [sm.Cluster(env, "a", cores=4)], end="submit")
+    seen = done(env)
+    schedule = scheduled(auction, [sm.Workflow(1, 0.0, [2.0], 4), sm.Workflow(2, 3.0, [9.0], 4)])
+    assert [each[:3] for each in seen] == [(2, 1, "finished")]
+    assert schedule.workflows["outcome"].tolist() == ["finished", "unfinished"]
+
+
+@pytest.mark.parametrize("auctioned", [True, False])
+def test_an_observer_may_submit_the_next_workflow_at_the_instant_when_one_is_done(*, auctioned: bool) -> None:
+    def follow(event: sm.WorkflowDone) -> None:
+        if event.workflow.job_id < 3:
+            into.submit(diamond(event.workflow.job_id + 1, float(env.now)))
+
+    env = sm.Environment()
+    cluster = sm.Cluster(env, "a", cores=4)
+    into: Any = sm.Auctioneer(env, [cluster]) if auctioned else sm.Dependencies(env, sm.QueueScheduler(env, cluster))
+    sm.Source(env, [diamond(1)], into=into)
+    env.on(sm.WorkflowDone, follow)
+    seen = done(env)
+    schedule = recorded(env, until=sm.all_done(env))
+    assert [each[:2] for each in seen] == [(11, 1), (22, 2), (33, 3)]
+    assert schedule.workflows["submit_s"].tolist() == [0, 11, 22]
+
+
+def test_who_observes_late_gets_what_is_done_from_then_on() -> None:
+    env = sm.Environment()
+    auction = sm.Auctioneer(env, [sm.Cluster(env, "a", cores=4)], bid="FIFO")
+    sm.Source(env, [sm.Workflow(number, 0.0, [10.0], 4) for number in (1, 2, 3)], into=auction)
+    env.run(until=15)
+    seen = done(env)
+    env.run()
+    assert [each[:2] for each in seen] == [(20, 2), (30, 3)]
+
+
+@st.composite
+def workflows(draw: st.DrawFn) -> sm.Workflow:
+    tasks = draw(st.integers(1, 4))
+    pairs = [(a, b) for b in range(tasks) for a in range(b)]
+    column = {"min_size": tasks, "max_size": tasks}
+    return sm.Workflow(
+        draw(st.integers(1, 999)),
+        float(draw(st.integers(0, 20))),
+        [float(each) for each in draw(st.lists(st.integers(1, 9), **column))],
+        draw(st.lists(st.integers(1, 4), **column)),
+        draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else [],
+        curve=sm.ValueCurve.linear(1, draw(st.integers(2, 6))),
+    )
+
+
+@given(
+    flows=st.lists(workflows(), min_size=1, max_size=8, unique_by=lambda flow: flow.job_id),
+    place=st.sampled_from(["queue", "router", "auction", "forward", "rebalance", "router of auctions"]),
+    rules=st.fixed_dictionaries(
+        {
+            "bid": st.sampled_from(["FIFO", "SRTF", "PVR"]),
+            "admission": st.sampled_from([None, 0.5]),
+            "instants": st.sampled_from(["starvation", "deadlines"]),
+            "end": st.sampled_from(["drain", "submit"]),
+            "ccr": st.sampled_from([0.0, 0.5]),
+        }
+    ),
+    off_s=st.none() | st.integers(0, 30),
+)
+def test_each_workflow_that_a_schedule_calls_done_was_published_once_as_it_says(
+    flows: list[sm.Workflow], place: str, rules: dict[str, Any], off_s: int | None
+) -> None:
+    env = sm.Environment()
+    clusters = [sm.Cluster(env, name, machines=1, cores_per_machine=4) for name in ("a", "b")]
+    if off_s is not None:
+        sm.Maintenance(env, clusters[0], start_s=off_s, duration_s=5, notice_s=0, machines=[0])
+    into: Any
+    if place == "router of auctions":
+        auctions = [sm.Auctioneer(env, [each], **{**rules, "end": "drain"}) for each in clusters]
+        into = sm.RoundRobin(env, auctions)
+    elif place == "auction":
+        into = sm.Auctioneer(env, clusters, **rules)
+    else:
+        some = [sm.QueueScheduler(env, each) for each in clusters]
+        if place == "queue":
+            into = some[0]
+        elif place == "router":
+            into = sm.LeastLoaded(env, some)
+        else:
+            rules["admission"] = None  # tasks wait in queues, not for the auction
+            into = sm.Auctioneer(env, some, forward=True, rebalance_s=3 if place == "rebalance" else None, **rules)
+    seen = done(env)
+    sm.Source(env, flows, into=into)
+    table = recorded(env, until=sm.all_done(env) if rules["end"] == "drain" else None, whole=True).workflows
+    expected = {
+        job_id: outcome
+        for job_id, outcome in zip(table["job_id"], table["outcome"], strict=True)
+        if outcome != "unfinished"
+    }
+    assert {job_id: outcome for _, job_id, outcome, _ in seen} == expected
+    assert len(seen) == len(expected)
+    submit_s = dict(zip(table["job_id"], table["submit_s"], strict=True))
+    finish_s = dict(zip(table["job_id"], table["finish_s"], strict=True))
+    for now, job_id, outcome, _ in seen:
+        assert outcome != "finished" or now == finish_s[job_id]
+        assert outcome != "rejected" or now == submit_s[job_id]
+        assert outcome != "starved" or now > submit_s[job_id]
