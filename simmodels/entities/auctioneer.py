@@ -291,8 +291,14 @@ class Auctioneer(Router):
 
     @property
     def will_act(self) -> bool:
-        """Whether data arrive, a deadline is reached or tasks move at an instant to come."""
-        return not self.closed and min(self._due.due_s, self._moves_s) < np.inf
+        """Whether data arrive, or a deadline is reached, at an instant to come."""
+        return not self.closed and self._due.due_s < np.inf
+
+    def may_move(self, most: Mapping[Cluster, int]) -> bool:
+        """Whether tasks move at an instant to come, and one of them may go where it can start."""
+        if self._forwarding is None or self.closed or self._moves_s == np.inf:
+            return False
+        return self._forwarding.may_move(most, float(self.env.now))
 
     def note_room(self) -> None:
         """Take note that, somewhere behind, jobs may find cores that they did not before."""

@@ -9,6 +9,7 @@ from simmodels.entities.capacity_process import TraceCapacity
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
 from simmodels.entities.dependencies import Dependencies
+from simmodels.entities.done import may_act
 from simmodels.entities.environment import Environment
 from simmodels.entities.heuristics import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
 from simmodels.entities.outages import Failures, Maintenance
@@ -109,9 +110,9 @@ def _run_out(env: Environment, source: Source, *, last_s: float) -> None:
     deciders, clusters = env.all(Decider), env.all(Cluster)
     while source.process.is_alive or not all(each.is_idle for each in deciders):
         if not source.process.is_alive and env.peek() > max(last_s, env.now):
-            acts = any(each.will_act for each in deciders) or any(cluster.running for cluster in clusters)
             failed = any(each.failed for each in env.all(Failures))
-            if not (acts or failed or any(each.booting for each in env.all(SleepWhenIdle))):
+            boots = any(each.booting for each in env.all(SleepWhenIdle))
+            if not (failed or boots or may_act(deciders, clusters)):
                 return
         env.step()
     env.run(until=env.end_of(env.now))

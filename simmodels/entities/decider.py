@@ -135,6 +135,10 @@ class Decider:
         """Whether it will do something, though nothing happens until then: a start that is planned, say."""
         return False
 
+    def may_move(self, most: Mapping[Cluster, int]) -> bool:  # noqa: ARG002
+        """Whether a job that waits may go where it can start, though clusters have that many cores at most."""
+        return False
+
     @property
     def waiting(self) -> Sequence[Job]:
         """Return the jobs that wait here."""

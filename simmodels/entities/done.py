@@ -1,6 +1,7 @@
 """Done: the instant at which a model has nothing left to do, though processes of it never end."""
 
 import math
+from collections.abc import Sequence
 
 from simpy.events import Event
 
@@ -99,7 +100,7 @@ class _Watch:
     def _stuck(self) -> str:
         """Return what waits and can never start, and why; nothing if something may still happen."""
         clusters, deciders = self.env.all(Cluster), [each for each in self._deciders if not each.closed]
-        if any(cluster.running for cluster in clusters) or any(each.will_act for each in deciders):
+        if may_act(deciders, clusters):
             return ""
         waiting = [job for each in deciders for job in each.waiting]
         if not waiting:
@@ -107,19 +108,28 @@ class _Watch:
         if self.env.peek() == math.inf:
             free = ", ".join(f"{cluster.free_cores} cores of {cluster.name!r}" for cluster in clusters)
             return f"{_jobs(waiting)} at {self.env.now:g} s, nothing else will happen, and {free} are free"
-        most = {cluster: self._most_cores(cluster) for cluster in clusters}
+        most = {cluster: _most_cores(cluster) for cluster in clusters}
         if sum(len(each.stuck(most)) for each in deciders) < len(waiting):
             return ""
         there = ", ".join(f"{cores} cores of {cluster.name!r}" for cluster, cores in most.items())
         return f"{_jobs(waiting)} at {self.env.now:g} s, and there are never more than {there}"
 
-    def _most_cores(self, cluster: Cluster) -> int:
-        """Return the most cores of a cluster that are ever on at once, as far as its capacity processes know."""
-        if not cluster.machines:
-            return cluster.cores
-        here = [each for each in self.env.all(CapacityProcess) if each.cluster is cluster]
-        machines = min((each.most_machines() for each in here), default=len(cluster.machines))
-        return sum(sorted((machine.cores for machine in cluster.machines), reverse=True)[:machines])
+
+def may_act(deciders: Sequence[Decider], clusters: Sequence[Cluster]) -> bool:
+    """Return whether something runs, is planned, or may move to where it can start."""
+    if any(cluster.running for cluster in clusters) or any(each.will_act for each in deciders):
+        return True
+    most = {cluster: _most_cores(cluster) for cluster in clusters}
+    return any(each.may_move(most) for each in deciders)
+
+
+def _most_cores(cluster: Cluster) -> int:
+    """Return the most cores of a cluster that are ever on at once, as far as its capacity processes know."""
+    if not cluster.machines:
+        return cluster.cores
+    here = [each for each in cluster.env.all(CapacityProcess) if each.cluster is cluster]
+    machines = min((each.most_machines() for each in here), default=len(cluster.machines))
+    return sum(sorted((machine.cores for machine in cluster.machines), reverse=True)[:machines])
 
 
 def _jobs(waiting: list[Job]) -> str:

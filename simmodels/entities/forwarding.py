@@ -1,6 +1,6 @@
 """Forwarding: how an auctioneer sends tasks to the queues of schedulers, and moves those that have not started."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -149,6 +149,16 @@ class Forwarding:
         """Return the tasks that have been sent and have not started, in the order in which they were sent."""
         waiting = {id(job) for scheduler in self.into for job in scheduler.waiting}
         return [sent for key, sent in self._sent.items() if key in waiting]
+
+    def may_move(self, most: Mapping[Cluster, int], now: float) -> bool:
+        """Return whether a task that waits fits into another place, though clusters have that many cores at most."""
+        return any(
+            has_data and place != sent.place and sent.run.cores <= min(scheduler.widest, most[scheduler.cluster])
+            for sent in self.waiting()
+            for place, (scheduler, has_data) in enumerate(
+                zip(self.into, auction_events.takes(self._state, sent.number, now), strict=True)
+            )
+        )
 
     def move(self, now: float) -> None:
         """Move each task that waits to a place with a better offer than where it is, if there is one."""

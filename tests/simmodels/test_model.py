@@ -297,6 +297,15 @@ def test_what_was_forwarded_moves_though_nothing_else_happens() -> None:
     assert (schedule.start_s.tolist(), schedule.end_s.tolist(), schedule.cluster.tolist()) == ([7], [17], [1])
 
 
+def test_what_was_forwarded_and_never_starts_ends_though_machines_fail_without_end() -> None:
+    jobs = {"submit_s": [0, 6], "runtime_s": [2, 3], "cores": [4, 8]}  # from 5 on nobody has eight cores any more
+    law = sm.FailureLaw(mtbf_s=1000, repair_s=5)
+    a = sm.Site(name="a", machines=2, cores_per_machine=4, capacity=[(0, 2), (5, 1)], failures=law)
+    sites = [a, sm.Site(name="b", cores=4)]
+    schedule = sm.simulate(jobs, on=sites, bid="SRTF", forward=True, rebalance_s=7).validate()
+    np.testing.assert_equal(schedule.start_s, [0, np.nan])
+
+
 @pytest.mark.parametrize("on", [8, sm.Site(name="m", machines=2, cores_per_machine=4)])
 def test_auctions_that_forward_may_end_with_the_last_submission(on: Any) -> None:  # noqa: ANN401
     schedule = sm.simulate(FLOWS, on=on, bid="SRTF", forward=True, end="submit").validate()

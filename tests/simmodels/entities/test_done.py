@@ -85,6 +85,7 @@ def before_a_queue(env: sm.Environment, cluster: sm.Cluster, **options: Any) -> 
         (sm.Auctioneer, {"backfilling": "greedy"}, [0, math.nan, 50]),
         (before_a_queue, {}, [0, math.nan, math.nan]),
         (before_a_queue, {"forward": True}, [0, math.nan, 50]),
+        (before_a_queue, {"forward": True, "rebalance_s": 7.0}, [0, math.nan, 50]),
     ],
 )
 def test_a_model_with_a_job_that_can_never_run_ends_and_says_why(
@@ -134,3 +135,16 @@ def test_a_model_in_which_nothing_happens_any_more_ends_and_says_what_waits() ->
     sm.Source(env, sm.Workload([1], [20], [3], [3], [8]), into=sm.QueueScheduler(env, cluster))
     with refused("...job 1 of 8 cores waits at 20 s, nothing else will happen, and 4 cores of...", sm.StoppedError):
         env.run(until=sm.all_done(env))
+
+
+def test_a_task_that_may_move_to_where_it_can_start_is_waited_for() -> None:
+    """A job of 16 is sent where at most 12 are ever on, for nothing is on at the other place up to 50."""
+    env, walks = machines_on(16, 1, seed=1)
+    sm.MarkovCapacity(env, walks, low=4, high=12, step=4, period_s=10)
+    late = sm.Cluster(env, "late", machines=1, cores_per_machine=16)
+    sm.Maintenance(env, late, start_s=0, duration_s=50)
+    auction = sm.Auctioneer(env, [sm.QueueScheduler(env, each) for each in (walks, late)], forward=True, rebalance_s=7)
+    sm.Source(env, sm.Workflow(1, 20.0, [3.0], 16), into=auction)
+    schedule = recorded(env, until=sm.all_done(env))
+    assert schedule.cluster.tolist() == [1]
+    assert schedule.start_s.tolist() == [56]  # 8 times 7 s
