@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final, Unpack
 
 import numpy as np
@@ -122,7 +121,7 @@ class QueueScheduler(Scheduler):
         """Let jobs that ran since their submission run on now, before anything else; those that do not fit are dropped.
 
         So are those that were killed before, at their estimate. One that loses its machine runs again from its start.
-        They run whatever the limits, which count them.
+        They run whatever the limits, which count them, and however many may start at once.
         """
         now, before = float(self.env.now), self._arrived
         for job, runs in zip(jobs, run_on(jobs, now, free=self.cluster.free_cores, kill=self._kill), strict=True):
@@ -132,9 +131,8 @@ class QueueScheduler(Scheduler):
                 self.cluster.ran_before(job, now - job.submit_s)
                 self._enter(job, now)
         self._plan.note_change()
-        # All fit, so they all start, whatever the order.
-        with nullcontext() if self._parties is None else self._parties.lifted():
-            self._start_all(self._decided(now, 0, self._arrived - before))
+        starts = queue.resume(self._queue, now, self._arrived - before)
+        self._start_all(state.started_slots(self._queue, starts, starts).tolist())
 
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended."""

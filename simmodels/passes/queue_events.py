@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from simmodels.ground.compiled import compiled, inlined
+from simmodels.ground.numbers import MOST
 from simmodels.ground.signals import heed_signals
 from simmodels.passes import fair_share
 from simmodels.passes.backfilling import is_behind, reservation, start_backfilled, start_heads
@@ -18,6 +19,7 @@ from simmodels.passes.keys import key_of, refuse
 from simmodels.passes.limiting import count_end, first_in_line
 from simmodels.structures.arrays import grown
 from simmodels.structures.classes import expect_back, have_started, new_classes, places
+from simmodels.structures.limit_state import lift, restore
 from simmodels.structures.profile import add, lasts_until
 from simmodels.structures.queue_state import (
     CONSERVATIVE,
@@ -424,6 +426,21 @@ def decide(queue, now, classes):
         if more == 0 or not (sliding or queue.look_again):
             return n
         admit(queue, now)
+
+
+@compiled
+def resume(queue, now, count):
+    """Let the next `count` slots arrive that run already, and start: whatever the limits, and however many at once.
+
+    All fit together. Returns how many started: the slots are in `placed`.
+    """
+    take_note(queue, now, queue.slots, 0, count)
+    most, most_starts = lift(queue.limits), queue.most_starts
+    queue.most_starts = MOST
+    started = decide(queue, now, None)
+    queue.most_starts = most_starts
+    restore(queue.limits, most)
+    return started
 
 
 @compiled

@@ -1,7 +1,5 @@
 """Parties: of whom the jobs of a queue with limits are, by slot, as compiled code counts them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 import numpy as np
@@ -101,15 +99,6 @@ class Parties:
             value = job.user_id if column == "user" else extras[column]
             found[column] = int(value) if np.isfinite(value) else -1
         return found
-
-    @contextmanager
-    def lifted(self) -> Iterator[None]:
-        """Let jobs start whatever the limits, and be counted: those that ran before."""
-        most = state.lift(self.state)
-        try:
-            yield
-        finally:
-            state.restore(self.state, most)
 
     def waits_for(self, slot: int, cores: int) -> str:
         """Return the limit that a waiting job would exceed if it started now; an empty text if it would none."""

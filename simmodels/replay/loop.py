@@ -26,7 +26,6 @@ from simmodels.replay.runs import (
 )
 from simmodels.replay.sleep import note_idle, note_power
 from simmodels.structures.arrays import grown
-from simmodels.structures.limit_state import lift, restore
 from simmodels.structures.queue_state import waiting_cores
 from simmodels.structures.sorted_blocks import total_cores
 from simmodels.structures.structure import found_at
@@ -55,9 +54,8 @@ def _running_on_machines(occupancy, runs):
 
 
 @compiled
-def _start(queue, occupancy, runs, now, kill):
-    """Decide what a queue starts, and let it, on the lowest machines."""
-    starts = queue_events.decide(queue, now, None)  # which may grow `placed`
+def _start(queue, occupancy, runs, starts, now, kill):
+    """Let the jobs start that a queue has decided to start, on the lowest machines."""
     for slot in queue.placed[:starts]:
         occupy_lowest(occupancy, 0, queue.cores[slot])
         begin(occupancy, runs, slot, now, kill)
@@ -321,13 +319,8 @@ def run(
     freed = draining = leaving = False
     now = begins
     record_power(runs, states, now)
-    if queue is not None:
-        for _ in range(warm):
-            queue_events.arrive(queue, now)
-        if warm > 0:
-            most = lift(queue.limits)  # they run already
-            _start(queue, occupancy, runs, now, kill)
-            restore(queue.limits, most)
+    if queue is not None and warm > 0:
+        _start(queue, occupancy, runs, queue_events.resume(queue, now, warm), now, kill)
     if placer is not None:
         placement_events.begin(placer, warm, now)
         _start_placed(placer, runs, speed, now)
@@ -406,7 +399,7 @@ def run(
                 if leaving:
                     _start_under_notice(queue, occupancy, runs, _power_at(powers[0]), now, kill)
                 else:
-                    _start(queue, occupancy, runs, now, kill)
+                    _start(queue, occupancy, runs, queue_events.decide(queue, now, None), now, kill)
                 fine = queue.refused < 0
             elif auction is not None:
                 for task in auction_events.instant(auction, now, ended[:ends], arrivals[first:came]):

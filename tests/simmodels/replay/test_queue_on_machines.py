@@ -100,6 +100,24 @@ def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Eng
 
 
 @both_engines
+@pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
+def test_all_that_run_when_the_window_begins_run_on_however_few_may_start_at_once(
+    backfilling: str, engine: Engine
+) -> None:
+    # 1 to 3 run at 3 already; 4 to 6 come at 5: one starts then, one at each event that follows: the ends of 1 and 2
+    schedule = sm.simulate(
+        rigid((0, 9, 9, 1), (0, 10, 10, 1), (0, 20, 20, 1), *[(5, 9, 9, 1)] * 3),
+        capacity=[(0, 6)],
+        cores_per_machine=1,
+        backfilling=backfilling,
+        max_starts=1,
+        window_s=(3, 90),
+        engine=engine,
+    ).validate()
+    assert schedule.start_s.tolist() == [3, 3, 3, 5, 9, 10]
+
+
+@both_engines
 def test_a_job_is_as_fast_as_the_slowest_of_its_machines(engine: Engine) -> None:
     # Job 1 has machines 0 and 1, at speed 0.5, until 10 s: 5 s of its 50 s are saved. Job 2 is killed at its estimate.
     # Job 3 did 18 s of its 20 s at speed 2, on machine 2, and does the rest at speed 1; job 1 waits for two machines.
