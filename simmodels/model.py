@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from simmodels.clusters.outages import MAX_REQUEUES, as_max_requeues
 from simmodels.clusters.site import Site
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import as_window
@@ -45,6 +46,8 @@ class Model:
         Of what is drawn.
     travel
         How the data of workflows travel before a router that has a name, as in `simmodels.Dependencies`.
+    max_requeues
+        As in `simmodels.all_done`, of a model that runs until all is done.
     """
 
     work: Workload
@@ -55,9 +58,11 @@ class Model:
     window_s: tuple[float, float] | None = None
     seed: int = 0
     travel: Mapping[str, Any] = field(default_factory=dict)
+    max_requeues: int | None = MAX_REQUEUES
 
     def __post_init__(self) -> None:
         """Refuse parts that do not go together."""
+        as_max_requeues(self.max_requeues)
         what, sites = _KINDS[type(self.options)], self.sites
         names = [site.name for site in sites]
         if len(set(names)) < len(names):
@@ -109,6 +114,13 @@ class Model:
         """Return when it ends: with its window; infinity if it runs until all is done."""
         _, end_s = (0.0, math.inf) if self.window_s is None else self.window_s
         return float(end_s)
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Return whether it ends when all is done, and not at an instant that is known."""
+        return self.end_s == math.inf and not (
+            isinstance(self.options, AuctionOptions) and self.options.end == "submit"
+        )
 
     def require_runnable(self) -> None:
         """Refuse rigid jobs that can never run, or cannot be distinguished on machines; the entities check tasks."""

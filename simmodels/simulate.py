@@ -9,6 +9,7 @@ import pandas as pd
 from simmodels.clusters.capacity import Capacity, CapacityChange
 from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.clusters.cluster_spec import ClusterSpec
+from simmodels.clusters.outages import MAX_REQUEUES
 from simmodels.clusters.site import Removes, Site
 from simmodels.clusters.sizes import Machines
 from simmodels.engine import Engine, require_engine
@@ -50,6 +51,7 @@ def simulate(
     rebalance_s: Duration | None = None,
     engine: Engine = "auto",
     seed: int = 0,
+    max_requeues: int | None = MAX_REQUEUES,
     **options: "Unpack[SimulateOptions]",
 ) -> Schedule:
     """Return the schedule of jobs and workflows: in a queue, by a placer, by an auction, or behind a router.
@@ -85,6 +87,9 @@ def simulate(
         covers all that is asked for: the schedule is the same to the last bit).
     seed
         Of what is drawn.
+    max_requeues
+        How often in succession a job may lose its machines, and all the work of the attempt, if no window ends the
+        simulation; None for any number.
     options
         Of a queue: those of `simmodels.policies.queue_options.QueueOptions`, which says what each does. With a
         `heuristic`: those of `simmodels.policies.placement_options.PlacementOptions`. With a ``bid``: those of
@@ -103,6 +108,8 @@ def simulate(
     UnknownNameError, RequestError
         An option is out of range, the parts do not go together, the size of the pool is unknown, or no compiled engine
         covers all that is asked for, and one was.
+    StoppedError
+        A job was lost more than `max_requeues` times in a row.
 
     Examples
     --------
@@ -133,7 +140,7 @@ def simulate(
     if isinstance(rules, PlacementOptions) and rules.random_kill:
         sites = tuple(site if site.capacity is None else replace(site, removes="random") for site in sites)
     travel = {} if router is None else _travel(work, router, options)
-    model = Model(work, sites, rules, before, rebalance_s, window_s, seed, travel)  # type: ignore[arg-type]  # it makes seconds of durations
+    model = Model(work, sites, rules, before, rebalance_s, window_s, seed, travel, max_requeues)  # type: ignore[arg-type]  # it makes seconds of durations
     model.require_runnable()
     if engine != "simpy":
         uncovered = model.uncovered

@@ -9,7 +9,7 @@ from simmodels.entities.capacity_process import TraceCapacity
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
 from simmodels.entities.dependencies import Dependencies
-from simmodels.entities.done import may_act
+from simmodels.entities.done import Requeues, may_act
 from simmodels.entities.environment import Environment
 from simmodels.entities.heuristics import FirstFit, PackedTargetAsap, TargetAsap, TargetStretch
 from simmodels.entities.outages import Failures, Maintenance
@@ -47,7 +47,8 @@ def run_processes(model: Model) -> Schedule:
     elif not model.on_machines:
         env.run()
     elif end_s == math.inf:
-        _run_out(env, source, last_s=max(site.last_change_s for site in sites))
+        last_s = max(site.last_change_s for site in sites)
+        _run_out(env, source, Requeues(env, model.max_requeues), last_s=last_s)
     else:
         env.run(until=env.end_of(end_s))
     return recorder.schedule()
@@ -102,7 +103,7 @@ def _scheduler(env: Environment, options: SchedulerOptions, cluster: Cluster) ->
     return QueueScheduler(env, cluster, **options.by_name())
 
 
-def _run_out(env: Environment, source: Source, *, last_s: float) -> None:
+def _run_out(env: Environment, source: Source, requeues: Requeues, *, last_s: float) -> None:
     """Run until all jobs are done, or what waits can never run: at most until the capacity's last change, and its ends.
 
     The simulation stops there, whatever is still to come: changes of the capacity, timers that nobody waits for.
@@ -115,4 +116,6 @@ def _run_out(env: Environment, source: Source, *, last_s: float) -> None:
             if not (failed or boots or may_act(deciders, clusters)):
                 return
         env.step()
+        if requeues.error is not None:
+            raise requeues.error
     env.run(until=env.end_of(env.now))

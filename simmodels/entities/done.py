@@ -5,28 +5,34 @@ from collections.abc import Sequence
 
 from simpy.events import Event
 
+from simmodels.clusters.outages import MAX_REQUEUES, as_max_requeues, lost_too_often
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.capacity_process import CapacityProcess
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
 from simmodels.entities.environment import END, Environment
+from simmodels.entities.events import Lost
+from simmodels.entities.progress import identity
 from simmodels.entities.source import Source
 from simmodels.errors import StoppedError
 from simmodels.ground.arguments import as_instance
 from simmodels.work.workload import Job
 
 
-def all_done(env: Environment) -> Event:
+def all_done(env: Environment, *, max_requeues: int | None = MAX_REQUEUES) -> Event:
     """Return an event that happens when all sources have submitted all, and all that was submitted is done.
 
     That is at the end of an instant, after its decisions. Jobs of which no source knows count once they are submitted.
-    If nothing else runs, and what waits can never start, the event fails: ``env.run`` ends with the error, and a
-    `Recorder` has the schedule so far.
+    If nothing else runs, and what waits can never start, or if a job is lost again and again, the event fails:
+    ``env.run`` ends with the error, and a `Recorder` has the schedule so far.
 
     Parameters
     ----------
     env
         The environment; its sources, schedulers and routers must have been made.
+    max_requeues
+        How often in succession a job may lose its machines, and all the work of the attempt; None for any number. Where
+        `execute` of a cluster is overridden, nothing is counted: what it saves is not known.
 
     Returns
     -------
@@ -36,9 +42,9 @@ def all_done(env: Environment) -> Event:
     Raises
     ------
     RequestError
-        `env` is no `Environment`.
+        `env` is no `Environment`, or a number is out of its range.
     StoppedError
-        Raised by ``env.run``: jobs wait that can never start; the text says which, and why.
+        Raised by ``env.run``: jobs wait that can never start, or one was lost too often; the text says which, and why.
 
     Examples
     --------
@@ -52,14 +58,45 @@ def all_done(env: Environment) -> Event:
     >>> env.now
     5.0
     """
-    return _Watch(as_instance("env", env, Environment)).done
+    return _Watch(as_instance("env", env, Environment), max_requeues).done
+
+
+class Requeues:
+    """How often in a row jobs lost their machines, and all the work of the attempt.
+
+    Parameters
+    ----------
+    env
+        The environment.
+    most
+        How often a job may; None for any number.
+    """
+
+    def __init__(self, env: Environment, most: int | None) -> None:
+        self._times: dict[object, tuple[Job, int]] = {}  # by identity; with the job, so that its id stays its own
+        self.error: StoppedError | None = None
+        """About the first that was lost too often."""
+        most = as_max_requeues(most)
+        if most is not None:
+            env.on(Lost, lambda event: self._see(event.attempt, most, float(env.now)))
+
+    def _see(self, attempt: Attempt, most: int, now: float) -> None:
+        """Count a loss of all work; what an attempt of unknown work saved is not known."""
+        job = attempt.submitted
+        key = identity(job)
+        _, times = self._times.pop(key, (job, 0))
+        if attempt.work_s == 0.0:
+            self._times[key] = job, times + 1
+            if times == most and self.error is None:
+                self.error = lost_too_often(job.job_id, times + 1, now)
 
 
 class _Watch:
     """Listens to schedulers and routers: hears what is decided and what ends."""
 
-    def __init__(self, env: Environment) -> None:
+    def __init__(self, env: Environment, max_requeues: int | None) -> None:
         self.env = env
+        self._requeues = Requeues(env, max_requeues)
         self.done = Event(env)
         self._looks = False
         self._sources = env.all(Source)
@@ -89,8 +126,12 @@ class _Watch:
 
     def _look(self, _: Event) -> None:
         self._looks = False
-        fed = not any(source.process.is_alive for source in self._sources)
-        if not fed or self.done.triggered:
+        if self.done.triggered:
+            return
+        if self._requeues.error is not None:
+            self.done.fail(self._requeues.error)
+            return
+        if any(source.process.is_alive for source in self._sources):
             return
         if all(map(_has_nothing_to_do, self._deciders)):
             self.env.trigger(self.done, END)

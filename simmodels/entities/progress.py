@@ -18,7 +18,7 @@ class Progress(dict[object, tuple[Job, float, Left]]):
 
     def left_of(self, job: Job, whole_s: float) -> Left:
         """Return what is left of a job of which there is, or by its estimate would be, so much work in all."""
-        known = self.get(_key(job))
+        known = self.get(identity(job))
         if known is None:
             return Left(whole_s)
         _, all_s, left = known
@@ -26,11 +26,11 @@ class Progress(dict[object, tuple[Job, float, Left]]):
 
     def keep(self, job: Job, whole_s: float, left: Left) -> None:
         """Keep what is left of a job whose work is `whole_s` in all."""
-        self[_key(job)] = job, whole_s, left
+        self[identity(job)] = job, whole_s, left
 
     def forget(self, job: Job) -> None:
         """Forget a job: it is done, or begins again."""
-        self.pop(_key(job), None)
+        self.pop(identity(job), None)
 
     def settle(self, attempt: Attempt, now: float) -> None:
         """Note how much work an attempt that ends now did, and what is left of its job."""
@@ -74,6 +74,6 @@ def _given(left: Left, speed: float, saving: Checkpoints) -> tuple[float, ...]:
     return *of_left, float(speed), saving.interval_s, saving.cost_s
 
 
-def _key(job: Job) -> object:
+def identity(job: Job) -> object:
     """Return the identity of a job, or of a task; a task may be handed around as several equal objects."""
     return (id(job.workflow), job.task) if isinstance(job, TaskRun) else id(job)

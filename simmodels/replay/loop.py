@@ -309,7 +309,8 @@ def run(
     Returns
     -------
     bool, float
-        False if an order or a bid gave no number for a job, which the state says; and the last instant.
+        False if an order or a bid gave no number for a job, which the state says; and the last instant. It ends, too,
+        when a job has been lost too often, which `runs` says.
     """
     ended = np.empty(64, np.int64)
     touched = np.zeros(powers.size, np.bool_)
@@ -330,7 +331,7 @@ def run(
     fine = True
     sleeps = looks = decided = _any_sleeps(powers)
     closing = False
-    while fine:
+    while fine and runs.stuck == NOWHERE:
         heed_signals()
         coming = min(ends_at, switch_at, wake)
         if came < submit.size:

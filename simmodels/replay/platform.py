@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from simmodels.clusters.checkpoints import checkpoint_numbers
 from simmodels.clusters.site import Site
-from simmodels.ground.numbers import Floats, Ints
+from simmodels.ground.numbers import MOST, Floats, Ints
 from simmodels.ground.streams import Seeds, stream
 from simmodels.model import Model
 from simmodels.passes.switching import MODES, OFF, OPEN
@@ -17,7 +17,7 @@ from simmodels.replay.loop import run
 from simmodels.replay.occupancy import new_occupancy, parts_of
 from simmodels.replay.outages import Outages, Planned, new_outages
 from simmodels.replay.power import Changes, Power, failed_too_often, new_power
-from simmodels.replay.runs import Runs, new_runs, record
+from simmodels.replay.runs import NOWHERE, Runs, new_runs, record, stuck_slot
 from simmodels.replay.sleep import Sleep, new_sleep
 from simmodels.results.attempts import unexpected
 from simmodels.structures.structure import Handle, address_of
@@ -68,6 +68,8 @@ class Platform:
     last_s, is_out
         When the last change of a capacity is made, and the last maintenance has ended; whether machines fail, or are
         maintained.
+    stuck
+        The first slot that was lost too often in succession, and how often; -1 without one.
     """
 
     def __init__(self, model: Model, failures: int) -> None:
@@ -84,6 +86,10 @@ class Platform:
         self.least = min(int(np.append(each.machines, on_.sum()).min()) for each, on_ in zip(later, on, strict=True))
         self.last_s = max(self.begin_s, *(site.last_change_s for site in self.sites))
         self.is_out = any(site.is_out for site in self.sites)
+        self.stuck = int(NOWHERE), 0
+        self._most_requeues = MOST
+        if model.ends_by_itself and model.max_requeues is not None:
+            self._most_requeues = model.max_requeues
         self._occupancy = None  # a placer keeps it itself
         if not isinstance(model.options, PlacementOptions):
             self._occupancy = new_occupancy(self.states, self.size, self.speed, self._first)
@@ -113,7 +119,7 @@ class Platform:
     def runs(self, whole_s: Floats, estimate_s: Floats, earlier_s: Floats) -> Runs:
         """Return an empty record of jobs: their work, that by their estimates, and how long they ran before."""
         rules = checkpoint_numbers(self.sites[0].checkpoints)
-        made: Runs = new_runs(whole_s, estimate_s, earlier_s, len(self.states), rules)
+        made: Runs = new_runs(whole_s, estimate_s, earlier_s, len(self.states), rules, self._most_requeues)
         return made
 
     def run(
@@ -134,6 +140,7 @@ class Platform:
         numbers = np.empty(0, np.int64) if arrivals is None else arrivals
         of = (queue, auction, placer, self._occupancy, runs, self.states, self.speed, powers)
         made: tuple[bool, float] = run(*of, submit_s, numbers, warm, kill, self.begin_s, self.last_s, until_s)
+        self.stuck = stuck_slot(runs)
         return made
 
     @property

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from simmodels.clusters.cluster_spec import Terms
+from simmodels.clusters.outages import lost_too_often
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.ground.streams import stream
 from simmodels.model import Model
@@ -18,7 +19,7 @@ from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
 from simmodels.replay.auction_loop import run_auction
 from simmodels.replay.platform import Platform, Recorded
-from simmodels.replay.runs import Runs, fill_lengths
+from simmodels.replay.runs import NOWHERE, Runs, fill_lengths
 from simmodels.results.attempts import numbered, unexpected
 from simmodels.results.auction_results import workflow_outcomes
 from simmodels.results.schedule import UNFINISHED, Schedule
@@ -32,6 +33,9 @@ _FAILURES: Final = 16
 
 class _Replay(Protocol):
     """A model that is run once."""
+
+    rows: Ints
+    """The row of each slot."""
 
     def run(self) -> tuple[bool, float]:
         """Return whether each job had a number, and the last instant."""
@@ -208,6 +212,7 @@ class _Auction:
     def __init__(self, model: Model, options: AuctionOptions, platform: Platform) -> None:
         self.model, self.options, self.platform = model, options, platform
         work = model.work
+        self.rows: Ints = np.arange(len(work))
         kinds = Kinds([(site.size, site.kind) for site in platform.sites])
         self.state = open_auction(options, kinds, seed=model.seed)
         self.known = WorkflowColumns(work.workflows, options, kinds)
@@ -283,6 +288,8 @@ def replay_on_machines(model: Model) -> Schedule:
         A task can never run on the platform.
     RequestError
         An order or a bid gave no number for a job or task; what a Python function raised is raised again.
+    StoppedError
+        A job was lost too often in a row.
     """
     failures = _FAILURES
     while True:
@@ -294,6 +301,9 @@ def replay_on_machines(model: Model) -> Schedule:
         failures *= 2
     if not fine:
         replay.refuse()
+    slot, times = platform.stuck
+    if slot != NOWHERE:
+        raise lost_too_often(int(model.work.job_id[replay.rows[slot]]), times, last_s)
     return replay.schedule(last_s)
 
 

@@ -58,6 +58,9 @@ RUNS: Final = RunsType(
         ("kept", types.boolean[::1]),  # whether it has begun: what is left of it is known
         ("earlier", _F1),  # how long its attempt ran before the window
         ("restart", _F1),  # what coming back takes it
+        ("requeues", _I1),  # how often in a row it was lost, and all the work of the attempt
+        ("most_requeues", types.int64),  # as often it may be
+        ("stuck", types.int64),  # the first slot that was lost more often; -1 without one
         # how checkpoints are written
         ("interval", types.float64),
         ("cost", types.float64),
@@ -73,7 +76,7 @@ RUNS: Final = RunsType(
 
 
 @compiled
-def new_runs(whole, estimate, earlier, machines, checkpoints):
+def new_runs(whole, estimate, earlier, machines, checkpoints, most_requeues):
     """Return an empty record.
 
     Parameters
@@ -84,6 +87,8 @@ def new_runs(whole, estimate, earlier, machines, checkpoints):
         How many machines there are.
     checkpoints
         interval, cost and restart, see `simmodels.passes.checkpointing`.
+    most_requeues
+        How often in succession a job may be lost, and all the work of the attempt.
     """
     made = structref.new(RUNS)
     room = earlier.size + 64
@@ -106,6 +111,9 @@ def new_runs(whole, estimate, earlier, machines, checkpoints):
     made.kept = earlier > 0.0
     made.earlier = earlier
     made.restart = np.zeros(earlier.size)
+    made.requeues = np.zeros(earlier.size, np.int64)
+    made.most_requeues = most_requeues
+    made.stuck = NOWHERE
     made.interval, made.cost, made.coming_back = checkpoints
     made.since = np.full(machines, np.nan)
     made.off = np.empty(64, np.int64)
@@ -179,6 +187,15 @@ def lose_run(runs, slot, warned, now):
     runs.now[slot] = NOWHERE
     runs.earlier[slot] = 0.0
     runs.kept[slot] = begun
+    runs.requeues[slot] = runs.requeues[slot] + 1 if runs.work[a] == 0.0 else 0
+    if runs.stuck == NOWHERE and runs.requeues[slot] > runs.most_requeues:
+        runs.stuck = slot
+
+
+@compiled
+def stuck_slot(runs):
+    """Return the first slot that was lost too often in a row, and how often; -1 without one."""
+    return runs.stuck, runs.requeues[runs.stuck] if runs.stuck != NOWHERE else 0
 
 
 @compiled
