@@ -24,7 +24,9 @@ from simmodels import __version__
 def _measure(name: str) -> Figures:
     """Run one case in a process of its own."""
     child = [sys.executable, "-m", "benchmarks", "--case", name]
-    done = subprocess.run(child, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(child, check=False, stdout=subprocess.PIPE, text=True)
+    if done.returncode:  # it has said why, unless a signal ended it
+        sys.exit(1 if done.returncode > 0 else f"{name} was ended by signal {-done.returncode}")
     figures: Figures = json.loads(done.stdout)
     return figures
 

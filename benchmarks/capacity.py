@@ -9,13 +9,13 @@ import numpy as np
 
 import simmodels as sm
 import workloads as wl
-from benchmarks.measuring import SHARED, Cases, Figures, peak_mb
+from benchmarks.measuring import Cases, Figures, peak_mb, trace
 
 
 def on_machines(*, heuristic: str, engine: str, machines: int = 32) -> Figures:
     """Run two weeks of Borg on a walk of machines that changes each 400 s; with more machines, copies of the jobs."""
-    week = wl.read_borg_slice(SHARED / "traces" / "borg" / "7D_604800.txt.gz")
-    slice_ = wl.read_borg_slice(SHARED / "traces" / "borg" / "14D_518400.txt.gz")
+    week = wl.read_borg_slice(trace("borg/7D_604800.txt.gz"))
+    slice_ = wl.read_borg_slice(trace("borg/14D_518400.txt.gz"))
     times, begin = machines // 32, float(slice_.submit_s[~slice_.extras["running"].astype(bool)].min())
     rows = np.tile(np.arange(len(slice_)), times)
     jobs = dataclasses.replace(slice_.take(rows), job_id=np.arange(len(rows)))
@@ -33,7 +33,7 @@ def on_machines(*, heuristic: str, engine: str, machines: int = 32) -> Figures:
 
 def queue_on_machines(*, engine: str) -> Figures:
     """Run KTH-SP2 under EASY on 16-core machines of which 4 to 8 are on, by a walk that moves each day."""
-    log = wl.clean(wl.read_swf(SHARED / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz"), "published", cores=100)
+    log = wl.clean(wl.read_swf(trace("KTH-SP2-1996-2.1-cln.swf.gz")), "published", cores=100)
     begin = float(log.submit_s.min())
     until = begin + 1.3 * (float(log.submit_s.max()) - begin)
     walk = wl.capacity_walk(mean=6, radius=2, step=1, period_s=sm.DAY, begin_s=begin, until_s=until, seed=1)

@@ -15,7 +15,7 @@ import simmodels as sm
 import workloads as wl
 from benchmarks.capacity import capacity_cases
 from benchmarks.market import market_cases
-from benchmarks.measuring import SHARED, Cases, Figures, peak_mb
+from benchmarks.measuring import Cases, Figures, peak_mb, trace
 from benchmarks.models import model_cases
 from experiments.campaigns.running import opened, run
 from workloads.sacct_lines import COMMAND
@@ -42,7 +42,7 @@ def _timed(workload: sm.Workload, **options: object) -> Figures:
 
 def curie(*, engine: str, order: str = "FCFS", backfilling: str = "easy", machines: int | None = None) -> Figures:
     """Replay CEA-Curie, cleaned as the published schedules were: 295,540 jobs on 80,640 cores, or on machines of 16."""
-    raw = wl.read_swf(SHARED / "traces" / "CEA-Curie-2011-2.1-cln.swf.gz")
+    raw = wl.read_swf(trace("CEA-Curie-2011-2.1-cln.swf.gz"))
     log = wl.clean(raw, "published", cores=80_640)
     del raw
     where: dict[str, object] = {"cores": 80_640}
@@ -54,8 +54,8 @@ def curie(*, engine: str, order: str = "FCFS", backfilling: str = "easy", machin
 
 def read() -> Figures:
     """Read the CEA-Curie log: 312,826 jobs."""
-    path = SHARED / "traces" / "CEA-Curie-2011-2.1-cln.swf.gz"
-    wl.read_swf(SHARED / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz")
+    path = trace("CEA-Curie-2011-2.1-cln.swf.gz")
+    wl.read_swf(trace("KTH-SP2-1996-2.1-cln.swf.gz"))
     start = time.perf_counter()
     log = wl.read_swf(path)
     wall_s = time.perf_counter() - start
@@ -136,7 +136,7 @@ def campaign(*, study: str, workers: int) -> Figures:
 
 def selection(*, log: str, resamples: int, workers: int) -> Figures:
     """Run the selection study on resamples of two years of a log: 20 strategies, re-simulations included."""
-    chosen = {"workload": [str(SHARED / "traces" / log)], "variant": ["text"], "replications": resamples}
+    chosen = {"workload": [str(trace(log))], "variant": ["text"], "replications": resamples}
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         cells = run("selection", out=folder, scale="paper", chosen=chosen, workers=workers).run
@@ -171,7 +171,7 @@ def _trials_figures(trials: int, run: Callable[[], object]) -> Figures:
 
 def _pairs(count: int) -> tuple[sm.Pair, ...]:
     """Return pairs of the trace of the published scores."""
-    return sm.draw_pairs(wl.read_swf(SHARED / "traces" / "lublin_256.swf.gz"), count, seed=1)
+    return sm.draw_pairs(wl.read_swf(trace("lublin_256.swf.gz")), count, seed=1)
 
 
 def given_trials(*, workers: int) -> Figures:

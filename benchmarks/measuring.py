@@ -10,7 +10,15 @@ from typing import Final
 Figures = dict[str, float]
 Cases = dict[str, Callable[[], Figures]]
 
-SHARED: Final = Path(os.environ.get("SCHEDLAB_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+_SHARED: Final = Path(os.environ.get("SCHEDLAB_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+
+
+def trace(name: str) -> Path:
+    """Return the path of a trace of the shared data; without it, end the program and say where it should be."""
+    path = _SHARED / "traces" / name
+    if not path.is_file():
+        sys.exit(f"no trace at {path}: put the shared data there, or name their folder in SCHEDLAB_SHARED")
+    return path
 
 
 def peak_mb(who: int = resource.RUSAGE_SELF) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 import simmodels as sm
 import workloads as wl
-from benchmarks.measuring import SHARED, Cases, Figures, peak_mb
+from benchmarks.measuring import Cases, Figures, peak_mb, trace
 
 
 class ShortestThatFits(sm.Scheduler):
@@ -29,7 +29,7 @@ class ShortestThatFits(sm.Scheduler):
 
 
 def _curie(jobs: int | None = None, *, widest: int = 93_312) -> sm.Workload:
-    log = wl.read_swf(SHARED / "traces" / "CEA-Curie-2011-2.1-cln.swf.gz")
+    log = wl.read_swf(trace("CEA-Curie-2011-2.1-cln.swf.gz"))
     log = log.take(np.flatnonzero(log.cores <= widest))
     return log if jobs is None else log.head(jobs)
 
