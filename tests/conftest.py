@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from simmodels.entities import environment
+from simmodels.entities.environment import Environment
 
 pytest.register_assert_rewrite("tests.on_machines")  # what its asserts found is reported as in a test
 
@@ -37,7 +37,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # To look for garbage in all that was imported, again and again, took an eighth of the time. The models of tests are
 # small: hundreds of them fit into memory.
 gc.set_threshold(20_000)
-environment._COLLECT_EVERY = 250
+Environment.collects_every = 250
 
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="schedlab-tests-")  # not among the notes of who runs the tests
 atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)

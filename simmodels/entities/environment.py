@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Callable, Generator
 from heapq import heapify, heappush
 from operator import attrgetter
-from typing import Any, Final, TypeVar, TypeVarTuple
+from typing import Any, ClassVar, Final, TypeVar, TypeVarTuple
 
 import numpy as np
 import simpy
@@ -34,17 +34,6 @@ END: Final = EventPriority(6)
 
 
 _runs: Final = itertools.count(1)
-_COLLECT_EVERY: Final = 64
-
-
-def _collect_now_and_then() -> None:
-    """Look for models that are done: while all that there is is frozen, Python's collector does not find them.
-
-    A model is a circle of references; 45,000 small ones, one after the other, took 2 GB. To look takes a tenth of a
-    second where code is compiled, so it is done before every 64th run.
-    """
-    if next(_runs) % _COLLECT_EVERY == 0:
-        gc.collect()
 
 
 class Environment(simpy.Environment):
@@ -64,6 +53,13 @@ class Environment(simpy.Environment):
     >>> draws = env.stream("failures").random(3)
     >>> bool((draws == sm.Environment(seed=7).stream("failures").random(3)).all())
     True
+    """
+
+    collects_every: ClassVar[int] = 64
+    """How many runs apart models that are done are looked for: Python's collector finds none while all is frozen.
+
+    A model is a circle of references; 45,000 small ones, one after the other, took 2 GB. To look takes a tenth of a
+    second where code is compiled, so a program that runs many small models may look less often.
     """
 
     def __init__(self, *, seed: int = 0, start_s: Duration = 0.0) -> None:
@@ -106,7 +102,8 @@ class Environment(simpy.Environment):
             until = as_seconds("until", until, above=self.now, finite=False, also="an event, or None")
         ours = gc.get_freeze_count() == 0
         if ours:
-            _collect_now_and_then()
+            if next(_runs) % self.collects_every == 0:
+                gc.collect()
             gc.freeze()
         try:
             return super().run(until)
