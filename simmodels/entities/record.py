@@ -21,7 +21,7 @@ from simmodels.entities.source import Source
 from simmodels.errors import RequestError
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.numbers import ranges
-from simmodels.results.attempts import RULE_COLUMNS
+from simmodels.results.attempts import RULE_COLUMNS, numbered
 from simmodels.results.schedule import COMPLETED, KILLED, UNFINISHED
 from simmodels.work.workflow import Workflow
 from simmodels.work.workload import COLUMNS, Job, Workload
@@ -294,7 +294,7 @@ class Record:
             table[name] = values[table["rule"]]
         table["stopped"] = table["stopped"].astype(np.bool_)
         table = table.sort_values(["start_s", "of"], kind="stable", ignore_index=True)
-        return table.assign(attempt=table.groupby("of").cumcount() + 1)
+        return table.assign(attempt=numbered(table["of"].to_numpy()))
 
     def _is_here(self, table: pd.DataFrame) -> NDArray[np.bool_]:
         """Return which attempts are on the recorder's cluster; all of them, if it has none of its own."""
