@@ -60,7 +60,7 @@ NAMES: Final = (
     Rule(r"\b_?alike\(", "what it returns", "_alike(jobs)"),
     Rule(r"\bqueue\.(judged|admitted|due|fresh|stale|same)\b", "what it holds (see QueueState)", "queue.stale = True"),
     Rule(
-        r"\b(weigh|settle|standing|tick|busy)\(state\b", "categorise, admit_arrivals, usage_summary", "tick(state, now)"
+        r"\b(weigh|settle|standing|tick|busy)\(state\b", "categorise, admit_arrivals, utilisation", "tick(state, now)"
     ),
 )
 

@@ -23,7 +23,7 @@ from simmodels.policies.options import takes_options
 from simmodels.policies.placement_options import Heuristic, PlacementOptions, require_lengths
 from simmodels.policies.queue_options import raise_refused
 from simmodels.policies.rows import Rows, require_columns, row_of
-from simmodels.structures.placement_state import grow, job_columns, refused, set_known, usage_summary
+from simmodels.structures.placement_state import grow, job_columns, mean_machines_used, refused, set_known
 from simmodels.work.workload import Job, Workload
 
 _ROOM = 1024  # slots at first
@@ -382,8 +382,7 @@ class Placer(Scheduler):
         kept = self.options.about()
         now = float(self.env.now)
         if self._state is not None and self.options.heuristic != "FirstFit" and now > self._seen_s:
-            use, _, use_sum, since = usage_summary(self._state)
-            kept["mean_machines_used"] = (use_sum + use * (now - since)) / (now - self._seen_s)
+            kept["mean_machines_used"] = float(mean_machines_used(self._state, self._seen_s, now))
         if self.changes:
             kept["changes"] = self.changes
         return kept

@@ -1,4 +1,4 @@
-"""PlacementRules: what each event does to a state, and which jobs then start where.
+"""Placement events: what each event does to a state, and which jobs then start where.
 
 Both engines say what ends, how the capacity changes and what is submitted, in the order of section 2.2 of our
 specification: completions, a change of the machines, submissions, planned starts. Each function returns how

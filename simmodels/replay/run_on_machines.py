@@ -23,7 +23,7 @@ from simmodels.replay.runs import NOWHERE, Runs, fill_lengths
 from simmodels.results.attempts import numbered, unexpected
 from simmodels.results.auction_results import workflow_outcomes
 from simmodels.results.schedule import UNFINISHED, Schedule
-from simmodels.structures.placement_state import job_columns, refused, usage_summary
+from simmodels.structures.placement_state import job_columns, mean_machines_used, refused
 from simmodels.structures.queue_state import refused as refused_by_queue
 from simmodels.work.window import Windowed, run_on, windowed
 
@@ -201,8 +201,7 @@ class _Placer(_Rigid):
         begin_s, end_s = self.model.begin_s, self.end_s(found, last_s)
         about = self.options.about()
         if self.options.heuristic != "FirstFit" and end_s > begin_s:
-            use, _, use_sum, since = usage_summary(self.state)
-            about["mean_machines_used"] = (use_sum + use * (end_s - since)) / (end_s - begin_s)
+            about["mean_machines_used"] = float(mean_machines_used(self.state, begin_s, end_s))
         return self.made(found, end_s, PLACED, about)
 
 

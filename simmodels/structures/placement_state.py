@@ -36,19 +36,39 @@ class PlacementRules(NamedTuple):
     ----------
     kind
         FIRST_FIT, TARGET_STRETCH or TARGET_ASAP.
-    by_event, best_fit
-        Whether first fit refills after each completion, and gives a job the machine with the fewest free cores.
-    least, use
-        The least number of machines used, and how many are at first.
+    by_event
+        First fit: whether it refills a machine after each completion, instead of all after the instant.
+    best_fit
+        First fit: whether a job gets the machine with the fewest free cores, instead of the first.
+    least
+        M-, the least number of machines used.
+    use
+        How many machines are used at first.
     raise_above, lower_below, distance, length_cap
         As there.
-    stay, requeue_immediate, first_that_stays, by_plan, by_rank, beyond_use, left_first, replan_if_full, longer_only
-        Whether a job stays on its target; is placed at once again; goes to the first machine on which its stretch stays
-        below the longest; whether that is the longest planned; ties fall to the lowest index; all open machines are
-        searched; the left one is tried first; all is planned again only if all machines were used; and whether only
-        longer jobs count for the categories.
-    pack, packing
-        How many machines make a pack (0: none), and how targets are rounded to packs.
+    stay
+        Whether a job waits for its target while its stretch is below the longest.
+    requeue_immediate
+        Whether a job that is placed again may start at once elsewhere.
+    first_that_stays
+        Whether a job whose target is too late takes the first machine on which its stretch stays below the longest,
+        instead of that of the earliest start.
+    by_plan
+        Whether the longest stretch is that of planned jobs, instead of completed ones.
+    by_rank
+        Whether equal starts go to the machine of the lowest rank, instead of the first that was tried.
+    beyond_use
+        Whether all open machines are searched, instead of those in use.
+    left_first
+        Whether the machine of the lower rank is tried before that at the same distance on the other side.
+    replan_if_full
+        Whether all is planned again after machines came only if all were used, and U was too high.
+    longer_only
+        Whether only longer jobs count for a category, and not those of the same length.
+    pack
+        How many machines make a pack; 0 for no packs.
+    packing
+        How targets are rounded to packs.
     """
 
     kind: int
@@ -200,6 +220,6 @@ def refused(state):
 
 
 @compiled
-def usage_summary(state):
-    """Return the machines used (M_use), the longest stretch, and the integral of the machines used and its instant."""
-    return state.use, state.stretch, state.use_sum, state.use_since
+def mean_machines_used(state, begin, now):
+    """Return the mean of the machines used (M_use) from one instant, at which its integral began, to another."""
+    return (state.use_sum + state.use * (now - state.use_since)) / (now - begin)
