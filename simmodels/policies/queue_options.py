@@ -206,7 +206,8 @@ class QueueOptions(Options):
 def as_order_of_queue(order: str | Priority) -> Priority:
     """Return the order of this name, or that is given; refuse one that names what only auctions know."""
     found = as_order(order)
-    unknown = [name for name in found.needs if name in OF_AUCTIONS]
+    of_auctions = OF_AUCTIONS - {"queue"} if isinstance(found, Order) else OF_AUCTIONS  # an order means the log's queue
+    unknown = [name for name in found.needs if name in of_auctions]
     if unknown:
         what = f"order {found.name!r} of a queue names {', '.join(unknown)}"
         raise RequestError(what, f"it may name {', '.join(IN_QUEUES)}, and columns of the workload")

@@ -34,7 +34,7 @@ WORDS: Final = {
     "draw": Word("a number in [0, 1) from the seed: in a queue one for each job, in an auction one for each auction"),
     "estimate": Word("its runtime", "its estimate"),
     "start": Word("when it would start at a place, as predicted; where tasks are forwarded"),
-    "queue": Word("how many jobs wait at the place; where tasks are forwarded"),
+    "queue": Word("how many jobs wait at the place; where tasks are forwarded", "for an order, its queue in the log"),
     "speed": Word("the speed of the place; where tasks are forwarded"),
     "user": Word("-1", "the number of its user; -1 when unknown"),
     "fairshare": Word("1", "the fair-share factor of its user, from 0 to 1, by the shares of the queue"),

@@ -219,6 +219,13 @@ def test_what_only_an_auction_knows_is_refused_in_a_queue(name: str) -> None:
         simulate(log_of(1), cores=10, order=sm.Bid("x", made))
 
 
+@pytest.mark.parametrize("engine", ["compiled", "simpy"])
+def test_an_order_may_name_the_queue_of_the_log(engine: str) -> None:
+    log = sm.Workload([1, 2, 3], [0, 1, 2], [5, 5, 5], [5, 5, 5], [4, 4, 4], extras={"queue": np.array([1, 2, 1])})
+    by_queue = sm.Order("by queue", lambda queue, submit: queue * 1e9 + submit)
+    assert simulate(log, cores=4, order=by_queue, engine=engine).start_s.tolist() == [0, 10, 5]
+
+
 def test_what_no_auction_knows_is_refused_there() -> None:
     with pytest.raises(sm.RequestError, match="bid 'by memory' names memory, user; a bid may name submit, "):
         auctioned(market(1, 2), BY_MEMORY)
