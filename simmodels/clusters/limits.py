@@ -350,7 +350,7 @@ class Limits:
         needed = core_seconds(cores, estimate_s)
         found = np.zeros(len(cores), np.bool_)
         for column in self.columns:
-            values, at = np.unique(numbers_of(columns, column), return_inverse=True)
+            values, at = distinct(numbers_of(columns, column))
             caps = np.full((len(values), 3), np.inf)
             for place, value in enumerate(values.tolist()):
                 for party in self.parties(column, int(value)):
@@ -382,6 +382,18 @@ def numbers_of(columns: Columns, column: str) -> Ints:
         numbers = [each for each, values in columns.items() if values.dtype.kind in "iufb"]
         raise RequestError(f"limits are by {column}, of which the workload has no numbers", f"it has {listed(numbers)}")
     return np.where(np.isfinite(found), found, -1).astype(np.int64)
+
+
+def distinct(numbers: Ints) -> tuple[Ints, NDArray[np.intp]]:
+    """Return the values of a column, increasing, and which each entry is; in O(n), unless they lie far apart."""
+    least, most = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, -1)
+    if most - least > 4 * len(numbers) + 1024:
+        values, at = np.unique(numbers, return_inverse=True)
+        return values, at
+    moved = numbers - least
+    there = np.zeros(most - least + 1, np.bool_)
+    there[moved] = True
+    return np.flatnonzero(there) + least, (np.cumsum(there) - 1)[moved]
 
 
 def _party(key: tuple[str, str], caps: Mapping[str, float]) -> Party:

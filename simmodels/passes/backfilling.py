@@ -18,9 +18,10 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import MOST
-from simmodels.passes.limiting import count_start, held, is_over
+from simmodels.passes.limiting import is_over, next_allowed, next_to_backfill
 from simmodels.structures.classes import book, takes_now
-from simmodels.structures.limit_state import HELD
+from simmodels.structures.held_jobs import put_back
+from simmodels.structures.limit_state import count, is_barred
 from simmodels.structures.queue_state import EASY
 from simmodels.structures.sorted_blocks import next_fitting, sort_pairs
 
@@ -44,25 +45,27 @@ def start_heads(queue, now, classes, placed, below, most):
     """
     waiting, free = queue.waiting, queue.free if classes is None else classes.free.sum()
     limited = queue.limited
-    n = 0
-    for c in range(waiting.blocks):
+    n, c, i = 0, 0, 0
+    while 0 <= c < waiting.blocks:
         b = waiting.chain[c]
-        if waiting.min_cores[b] == HELD:
+        if i == waiting.count[b]:
+            c, i = c + 1, 0
             continue
-        for i in range(waiting.count[b]):
-            cores = waiting.cores[b, i]
-            slot = waiting.slot[b, i]
-            if limited and held(queue, slot):
-                continue
-            if cores > free or slot >= below or n == most:
-                return n, free, c, i
-            if classes is not None and not takes_now(classes, slot, now, cores, waiting.estimate[b, i]):
-                return n, free, c, i
-            placed[n] = slot
-            n += 1
-            free -= cores
-            if limited:
-                count_start(queue, slot)
+        cores = waiting.cores[b, i]
+        slot = waiting.slot[b, i]
+        if limited and is_barred(queue.limits, slot, cores):
+            c, i = next_allowed(queue, c, i)
+            continue
+        if cores > free or slot >= below or n == most:
+            return n, free, c, i
+        if classes is not None and not takes_now(classes, slot, now, cores, waiting.estimate[b, i]):
+            return n, free, c, i
+        placed[n] = slot
+        n += 1
+        free -= cores
+        i += 1
+        if limited:
+            count(queue.limits, slot, cores, 1)
     return n, free, -1, -1
 
 
@@ -174,6 +177,8 @@ def start_backfilled(queue, now, classes, placed, most):
             return n
         head = queue.waiting.slot[queue.waiting.chain[c], i]
         c, i = (c, i + 1) if same_order else (0, 0)  # backfilling begins behind the head
+        if limited and not same_order:
+            put_back(queue)  # it goes through the other list from its beginning
     shadow, extra = np.inf, free
     if reserves:
         c, i = next_fitting(backfill, c, i, free, free, now, now)
@@ -181,13 +186,15 @@ def start_backfilled(queue, now, classes, placed, most):
             shadow, extra = _shadow(queue, now, classes, head, free, placed, n)
         if c < 0:
             return n
-    c, i = next_fitting(backfill, c, i, free, extra, now, shadow)
+    if limited:
+        c, i = next_to_backfill(queue, c, i, free, extra, now, shadow)
+    else:
+        c, i = next_fitting(backfill, c, i, free, extra, now, shadow)
     most = min(most, n + queue.most_backfills - queue.backfilled)
     while c >= 0 and n < most:
         b = backfill.chain[c]
         slot, cores, estimate = backfill.slot[b, i], backfill.cores[b, i], backfill.estimate[b, i]
         may = same_order or is_behind(queue, slot, head)  # those before the head have started, and it is itself
-        may = may and not (limited and held(queue, slot))
         if may and (classes is None or takes_now(classes, slot, now, cores, estimate)):
             placed[n] = slot
             n += 1
@@ -196,9 +203,12 @@ def start_backfilled(queue, now, classes, placed, most):
             if now + estimate > shadow:
                 extra -= cores
             if limited:
-                count_start(queue, slot)
+                count(queue.limits, slot, cores, 1)
                 if head >= 0 and is_over(queue, head):  # it is passed over from now on
                     queue.look_again = True
                     return n
-        c, i = next_fitting(backfill, c, i + 1, free, extra, now, shadow)
+        if limited:
+            c, i = next_to_backfill(queue, c, i + 1, free, extra, now, shadow)
+        else:
+            c, i = next_fitting(backfill, c, i + 1, free, extra, now, shadow)
     return n

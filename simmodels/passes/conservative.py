@@ -12,7 +12,7 @@ A promised start for which a job that runs should end is a decision, also if not
 cannot be kept, all is planned again at once.
 
 A job that is over a limit has no reservation: it loses the one that it had, and gets another when it is not over any.
-So, in a queue with limits, all is looked at again after each start.
+So, in a queue with limits, all is looked at again after each start that may have put another job over one.
 """
 
 from typing import NamedTuple
@@ -21,8 +21,9 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.signals import heed_signals
-from simmodels.passes.limiting import count_start, held
+from simmodels.passes.limiting import is_over, tightens
 from simmodels.structures.classes import book
+from simmodels.structures.limit_state import count
 from simmodels.structures.profile import add, advance, earlier, lasts_until, most_free, reset
 
 
@@ -59,7 +60,7 @@ def _reserve_new(queue, now, classes, next_start):
         for i in range(waiting.count[b]):
             heed_signals()
             slot = waiting.slot[b, i]
-            if np.isnan(reserved[slot]) and not (limited and held(queue, slot)):
+            if np.isnan(reserved[slot]) and not (limited and is_over(queue, slot)):
                 reserved[slot] = book(profile, classes, slot, now, waiting.cores[b, i], waiting.estimate[b, i])
                 next_start = min(next_start, reserved[slot])
     return next_start
@@ -215,7 +216,7 @@ def _give_back(queue):
             start = reserved[slot]
             if np.isnan(start):
                 continue
-            if not held(queue, slot):
+            if not is_over(queue, slot):
                 next_start = min(next_start, start)
                 continue
             reserved[slot] = np.nan
@@ -238,8 +239,9 @@ def _bring_up_to_date(queue, now, classes):
         return _plan_again(queue, now, classes)
     next_start = queue.next_reserved_start
     advance(queue.profile, now)
-    if queue.limited:
+    if queue.limited and queue.limits.tightened:
         next_start = _give_back(queue)
+        queue.limits.tightened = False
     if queue.freed_until > now:
         next_start = _compress(queue, now, next_start)
     if queue.has_unreserved:
@@ -271,7 +273,7 @@ def start_reserved(queue, now, classes, placed, most):
             b = waiting.chain[c]
             for i in range(waiting.count[b]):
                 slot = waiting.slot[b, i]
-                if limited and held(queue, slot):
+                if limited and np.isnan(reserved[slot]):  # it is over a limit: all others have a reservation now
                     continue
                 may = reserved[slot] == now and waiting.cores[b, i] <= free and n < most
                 if may and not (waits and queue.backfilled == queue.most_backfills):
@@ -280,10 +282,13 @@ def start_reserved(queue, now, classes, placed, most):
                     queue.backfilled += waits
                     free -= waiting.cores[b, i]
                     if limited:
-                        count_start(queue, slot)
-                        queue.look_again = True
-                        queue.next_reserved_start = now
-                        return n
+                        count(queue.limits, slot, queue.cores[slot], 1)
+                        # In classes, what is planned again may lie elsewhere: so it is, after each start.
+                        if classes is not None or tightens(queue, slot):
+                            queue.limits.tightened = True
+                            queue.look_again = True
+                            queue.next_reserved_start = now
+                            return n
                 else:
                     waits = True
                     next_start = min(next_start, reserved[slot])

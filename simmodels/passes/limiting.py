@@ -3,80 +3,76 @@
 A queue without limits asks nothing of this; its passes see that by one flag.
 """
 
+import numpy as np
+
 from simmodels.ground.compiled import compiled
-from simmodels.structures.limit_state import HELD, await_party, count, full_party
-from simmodels.structures.queue_state import CONSERVATIVE, WAITING
-from simmodels.structures.sorted_blocks import show
+from simmodels.ground.numbers import MOST
+from simmodels.structures.held_jobs import next_within_limits, release_all, show_room
+from simmodels.structures.limit_state import count, exceeds
+from simmodels.structures.queue_state import CONSERVATIVE
 
 
 @compiled
 def is_over(queue, slot):
     """Return whether a waiting job would exceed a limit if it started now."""
-    return queue.limited and full_party(queue.limits, slot, queue.cores[slot]) >= 0
+    return queue.limited and exceeds(queue.limits, slot, queue.cores[slot])
 
 
 @compiled
-def held(queue, slot):
-    """Return whether a job in the lists of a queue with limits is over one; then it is held from now on."""
-    if queue.shown[slot] == HELD:
-        return True
-    party = full_party(queue.limits, slot, queue.cores[slot])
-    if party < 0:
-        return False
-    await_party(queue.limits, slot, party)
-    _show(queue, slot)
-    return True
+def next_allowed(queue, c, i):
+    """Return the place of the first job by order, from (c, i) on, that is over no limit; (-1, -1) if there is none."""
+    return next_within_limits(queue, 0, c, i, MOST, MOST, 0.0, np.inf)
 
 
 @compiled
-def _show(queue, slot):
-    """Let the lists show a job as it is now."""
-    show(queue.waiting, queue.key[slot], slot, queue.shown[slot])
-    if not queue.same_order:
-        show(queue.backfill, queue.backfill_key[slot], slot, queue.shown[slot])
+def next_to_backfill(queue, c, i, free, extra, now, shadow):
+    """Return what `next_fitting` does by backfill order, of jobs that are over no limit."""
+    return next_within_limits(queue, 0 if queue.same_order else 1, c, i, free, extra, now, shadow)
 
 
 @compiled
-def count_start(queue, slot):
-    """Count a job that starts."""
-    count(queue.limits, slot, queue.cores[slot], 1)
+def note_size(queue, slot):
+    """Take note of how large a job is that enters a queue with limits, for `tightens`."""
+    limits = queue.limits
+    largest = limits.largest
+    for k in range(limits.parties.shape[1]):
+        party = limits.parties[limits.cohort[slot], k]
+        if party >= 0:
+            largest[party, 0] = max(largest[party, 0], queue.cores[slot])
+            largest[party, 1] = max(largest[party, 1], limits.core_s[slot])
+
+
+@compiled
+def tightens(queue, slot):
+    """Return whether a job that was counted may have put another over a limit: the largest of its parties, if any."""
+    limits = queue.limits
+    most, used, largest = limits.most, limits.used, limits.largest
+    for k in range(limits.parties.shape[1]):
+        party = limits.parties[limits.cohort[slot], k]
+        if party >= 0 and (
+            used[party, 0] >= most[party, 0]
+            or used[party, 1] + largest[party, 0] > most[party, 1]
+            or used[party, 2] + largest[party, 1] > most[party, 2]
+        ):
+            return True
+    return False
 
 
 @compiled
 def count_end(queue, slot):
-    """Count a job no more that has ended; what its parties held is looked at again."""
-    limits = queue.limits
-    count(limits, slot, queue.cores[slot], -1)
-    for k in range(limits.parties.shape[1]):
-        party = limits.parties[slot, k]
-        if party < 0:
-            continue
-        waits = limits.first_held[party]
-        limits.first_held[party] = -1
-        while waits >= 0:
-            after = limits.next_held[waits]
-            if queue.phase[waits] == WAITING:  # else it was withdrawn
-                _look_again(queue, waits)
-            waits = after
-
-
-@compiled
-def _look_again(queue, slot):
-    """Let a job that was held be seen, unless it is over a limit still."""
-    cores = queue.cores[slot]
-    party = full_party(queue.limits, slot, cores)
-    if party >= 0:
-        await_party(queue.limits, slot, party)
-        return
-    queue.shown[slot] = cores
-    if slot < queue.visible_below:
-        _show(queue, slot)
-        queue.has_unreserved |= queue.backfilling == CONSERVATIVE
+    """Count a job no more that has ended; what its parties hold may be seen again."""
+    count(queue.limits, slot, queue.cores[slot], -1)
+    if queue.backfilling == CONSERVATIVE:
+        queue.has_unreserved = True  # jobs that were over a limit
+    elif queue.limits.jobs.size > 0:
+        show_room(queue, slot)
 
 
 @compiled
 def first_in_line(queue):
     """Return the slot of the first that waits, as last sorted, and is over no limit; -1 if there is none."""
+    if queue.limited:
+        release_all(queue)
     waiting = queue.waiting
     for c in range(waiting.blocks):
         b = waiting.chain[c]

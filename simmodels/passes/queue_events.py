@@ -16,9 +16,10 @@ from simmodels.passes import fair_share
 from simmodels.passes.backfilling import is_behind, reservation, start_backfilled, start_heads
 from simmodels.passes.conservative import first_promise, start_reserved
 from simmodels.passes.keys import key_of, refuse
-from simmodels.passes.limiting import count_end, first_in_line
+from simmodels.passes.limiting import count_end, first_in_line, is_over, note_size
 from simmodels.structures.arrays import grown
 from simmodels.structures.classes import expect_back, have_started, new_classes, places
+from simmodels.structures.held_jobs import drop, lay, put_back, release_all
 from simmodels.structures.limit_state import lift, restore
 from simmodels.structures.profile import add, lasts_until
 from simmodels.structures.queue_state import (
@@ -64,6 +65,8 @@ def _key(queue, order, row, slot, now):
 def place_of(queue, estimate, runtime, cores, row, now):
     """Return how many of those that wait, as last sorted, stand before a job that would be submitted now (draw 0.5)."""
     key = queue.order(now, estimate, runtime, cores, 0.0, now, 0.5, np.int64(row.ctypes.data))
+    if queue.limited:
+        release_all(queue)
     before = 0
     for c in range(queue.waiting.blocks):
         b = queue.waiting.chain[c]
@@ -144,7 +147,7 @@ def sort_again(queue, ordered, order, row, key, now):
             n += 1
     if not is_sorted:
         sort_pairs(ends, slots, queue.ends2, queue.slots2, n)
-        refill(ordered, ends, slots, queue.shown, queue.estimate, n)
+        refill(ordered, ends, slots, queue.cores, queue.estimate, n)
 
 
 @compiled
@@ -152,8 +155,8 @@ def make_scratch(queue):
     """Begin a decision: nothing has started, and the scratch is as long as the queue."""
     queue.begun = 0
     queue.backfilled = 0
-    if queue.waiting.size > queue.placed.size:
-        room = 2 * queue.waiting.size
+    if queue.waiting.size + queue.hidden > queue.placed.size:
+        room = 2 * queue.waiting.size + queue.hidden
         queue.placed = np.empty(room, np.int64)
         queue.slots = np.empty(room, np.int64)
         queue.slots2 = np.empty(room, np.int64)
@@ -166,10 +169,13 @@ def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
     """Go over to another order; what waits is sorted again."""
     queue.refused = -1
     queue.needs_replan = True
+    if queue.limited:
+        release_all(queue)
     queue.order = order
     queue.backfill_order = backfill_order
     queue.moving = moving
     queue.backfill_moving = backfill_moving
+    queue.holds = queue.limited and queue.backfilling != CONSERVATIVE and not (moving or backfill_moving)
     make_scratch(queue)
     if same:
         queue.backfill = queue.waiting
@@ -184,7 +190,7 @@ def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
                 queue.slots[n] = queue.waiting.slot[b, i]
                 queue.ends[n] = 0.0
                 n += 1
-        refill(backfill, queue.ends, queue.slots, queue.shown, queue.estimate, n)
+        refill(backfill, queue.ends, queue.slots, queue.cores, queue.estimate, n)
         queue.backfill = backfill
         sort_again(queue, backfill, backfill_order, queue.backfill_row, queue.backfill_key, now)
     queue.same_order = same
@@ -199,19 +205,28 @@ def _enter(queue, slot, now):
     """Put a job into the queue's lists."""
     key = _key(queue, queue.order, queue.row, slot, now)
     queue.key[slot] = key
-    insert(queue.waiting, key, slot, queue.shown[slot], queue.estimate[slot])
     if not queue.same_order:
-        key = _key(queue, queue.backfill_order, queue.backfill_row, slot, now)
-        queue.backfill_key[slot] = key
-        insert(queue.backfill, key, slot, queue.shown[slot], queue.estimate[slot])
+        queue.backfill_key[slot] = _key(queue, queue.backfill_order, queue.backfill_row, slot, now)
+    if queue.holds and is_over(queue, slot):
+        lay(queue, slot)
+        put_back(queue)
+        return
+    insert(queue.waiting, key, slot, queue.cores[slot], queue.estimate[slot])
+    if not queue.same_order:
+        insert(queue.backfill, queue.backfill_key[slot], slot, queue.cores[slot], queue.estimate[slot])
     if queue.backfilling == CONSERVATIVE:
         queue.reserved[slot] = np.nan
         queue.has_unreserved = True
+        if queue.limited:
+            note_size(queue, slot)
 
 
 @compiled
 def _leave(queue, slot):
     """Take a job out of the queue's lists."""
+    if queue.limited and queue.limits.is_held[slot]:
+        drop(queue, slot)
+        return
     remove(queue.waiting, queue.key[slot], slot)
     if not queue.same_order:
         remove(queue.backfill, queue.backfill_key[slot], slot)
@@ -220,7 +235,7 @@ def _leave(queue, slot):
 @compiled
 def admit(queue, now):
     """Make the earliest-submitted jobs visible, up to `depth` of them."""
-    while queue.visible_below < queue.arrived and (queue.depth == 0 or queue.waiting.size < queue.depth):
+    while queue.visible_below < queue.arrived and (queue.depth == 0 or queue.waiting.size + queue.hidden < queue.depth):
         slot = queue.visible_below
         queue.visible_below += 1
         if queue.phase[slot] == WAITING:
@@ -286,9 +301,11 @@ def requeue(queue, slot, now):
     queue.needs_replan = True
     if slot < queue.warm:
         queue.warm_started -= 1
-    if queue.depth == 0 or queue.waiting.size < queue.depth:
+    if queue.depth == 0 or queue.waiting.size + queue.hidden < queue.depth:
         _enter(queue, slot, now)
         return
+    if queue.limited:
+        release_all(queue)
     last = np.int64(-1)  # `depth` jobs are visible: the latest of them gives way, if it is later
     for c in range(queue.waiting.blocks):
         b = queue.waiting.chain[c]
@@ -366,14 +383,14 @@ def _most_starts(queue):
     left = queue.most_starts - queue.begun
     if queue.visible_below < queue.arrived:  # the next job becomes visible as soon as one starts: one by one
         return min(left, 1)
-    return min(left, queue.waiting.size)
+    return min(left, queue.waiting.size + queue.hidden)
 
 
 @compiled
 def _start_more(queue, now, classes, backfilling, below, n):
     """Start what the pass says, `n` have started; return how many more. Heads alone are below the slot `below`."""
-    if n + queue.waiting.size > queue.placed.size:
-        queue.placed = grown(queue.placed, 2 * (n + queue.waiting.size))
+    if n + queue.waiting.size + queue.hidden > queue.placed.size:
+        queue.placed = grown(queue.placed, 2 * (n + queue.waiting.size + queue.hidden))
     known = 0
     if classes is not None:
         known = len(classes.parts)
@@ -386,6 +403,8 @@ def _start_more(queue, now, classes, backfilling, below, n):
         more = start_reserved(queue, now, classes, placed, most)
     else:
         more = start_backfilled(queue, now, classes, placed, most)
+    if queue.limited and queue.limits.displaced_size > 0:
+        put_back(queue)
     _start_placed(queue, n, n + more, now)
     if classes is not None:  # a start takes all its cores out of those that stay
         queue.free += have_started(classes, known, queue.phase == RUNNING)
@@ -399,7 +418,7 @@ def decide(queue, now, classes):
     `classes` are the cores by when they go, None where no machine is about to go.
     """
     queue.shadow = np.nan
-    if queue.waiting.size == 0:
+    if queue.waiting.size + queue.hidden == 0:
         return 0
     if queue.threshold < np.inf:
         judge(queue, now)

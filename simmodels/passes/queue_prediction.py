@@ -22,6 +22,7 @@ from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.passes.queue_events import place_of
 from simmodels.structures.arrays import grown
+from simmodels.structures.held_jobs import release_all
 from simmodels.structures.line_plan import line_plan_at, make_room, shape_of
 from simmodels.structures.profile import (
     add,
@@ -100,6 +101,8 @@ def predicted_in_queue(queue_address, plan_address, settled, now, free, ended, c
     """
     queue, plan = queue_at(queue_address), line_plan_at(plan_address)
     new = coming.jobs
+    if queue.limited:
+        release_all(queue)
     make_room(plan, queue.arrived + new, queue.waiting.size + queue.arrived - queue.visible_below + new, 0)
     gone = 0
     for each in ended:

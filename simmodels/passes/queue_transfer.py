@@ -3,7 +3,9 @@
 import numpy as np
 
 from simmodels.ground.compiled import compiled
+from simmodels.passes.limiting import note_size
 from simmodels.passes.queue_events import admit, expect
+from simmodels.structures.held_jobs import release_all
 from simmodels.structures.limit_state import count
 from simmodels.structures.profile import copy_profile
 from simmodels.structures.queue_state import CONSERVATIVE, EASY, RUNNING
@@ -25,6 +27,8 @@ def take_over(queue, old, start, now):
     now
         The instant, in seconds.
     """
+    if old.limited:
+        release_all(old)
     queue.free = old.free
     queue.phase = old.phase
     queue.arrived = old.arrived
@@ -63,6 +67,8 @@ def carry_on(queue, old, kept):
     kept
         int64[k], the slots that wait or run in it, increasing.
     """
+    if old.limited:
+        release_all(old)
     place = np.full(max(old.arrived, 1), -1)
     for k in range(kept.size):
         slot = kept[k]
@@ -88,9 +94,12 @@ def carry_on(queue, old, kept):
         for k in range(kept.size):
             if queue.phase[k] == RUNNING:
                 count(queue.limits, k, queue.cores[k], 1)
-    _copy_list(queue, queue.waiting, old.waiting, place, queue.shown)
+            else:
+                note_size(queue, k)
+        queue.limits.tightened = True
+    _copy_list(queue, queue.waiting, old.waiting, place, queue.cores)
     if not queue.same_order:
-        _copy_list(queue, queue.backfill, old.backfill, place, queue.shown)
+        _copy_list(queue, queue.backfill, old.backfill, place, queue.cores)
     _copy_list(queue, queue.running, old.running, place, queue.cores)
     copy_profile(queue.profile, old.profile)
     queue.next_reserved_start = old.next_reserved_start

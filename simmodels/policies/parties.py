@@ -1,11 +1,12 @@
 """Parties: of whom the jobs of a queue with limits are, by slot, as compiled code counts them."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.clusters.limits import Limits, Party, core_seconds, numbers_of
+from simmodels.clusters.limits import Limits, Party, core_seconds, distinct, numbers_of
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.arguments import listed
 from simmodels.structures import limit_state as state
@@ -39,6 +40,7 @@ class Parties:
     def __init__(self, limits: Limits, slots: int) -> None:
         self.limits = limits
         self._number: dict[Party, int] = {}
+        self._cohort: dict[tuple[int, ...], int] = {}  # by the parties of a job
         self._most = limits.most_parties  # by column
         self.state: state.LimitState = state.new_limits(slots, sum(self._most), _ROOM)
         self._columns = state.slot_columns(self.state)
@@ -55,32 +57,40 @@ class Parties:
             state.set_party(self.state, number, party.jobs, party.cores, party.core_s)
         return number
 
+    def _padded(self, parties: Sequence[Party], most: int) -> tuple[int, ...]:
+        """Return the numbers of parties by a column, and -1 up to the most that there are."""
+        return (*map(self._numbered, parties), *[-1] * (most - len(parties)))
+
+    def _cohort_of(self, parties: tuple[int, ...]) -> int:
+        """Return the number of the cohort of these parties, a new one if it was not known."""
+        number = self._cohort.get(parties)
+        if number is None:
+            number = self._cohort[parties] = len(self._cohort)
+            state.set_cohort(self.state, number, np.array(parties, np.int64))
+        return number
+
     def fill_all(self, workload: Workload, rows: NDArray[np.intp] | slice) -> None:
         """Write the parties of the jobs in these rows of a workload, one slot each."""
-        parties, core_s, shown = self._columns
-        columns, first = workload.numbers_by_name, 0
+        cohort, core_s = self._columns
+        columns = workload.numbers_by_name
+        of: list[tuple[int, ...]] = [()]  # the parties by the columns so far, of each combination of their values
+        at = np.zeros(len(core_s), np.intp)
         for column, most in zip(self.limits.columns, self._most, strict=True):
-            values, at = np.unique(numbers_of(columns, column)[rows], return_inverse=True)
-            numbers = np.full((len(values), most), -1)
-            for place, value in enumerate(values.tolist()):
-                of = [self._numbered(party) for party in self.limits.parties(column, value)]
-                numbers[place, : len(of)] = of
-            parties[:, first : first + most] = numbers[at]
-            first += most
+            values, by_value = distinct(numbers_of(columns, column)[rows])
+            found = [self._padded(self.limits.parties(column, value), most) for value in values.tolist()]
+            both, at = distinct(at * len(values) + by_value)
+            of = [of[pair // len(values)] + found[pair % len(values)] for pair in both.tolist()]
+        cohort[:] = np.array([self._cohort_of(each) for each in of], np.int64)[at]
         core_s[:] = core_seconds(workload.cores[rows], workload.estimate_s[rows])
-        shown[:] = workload.cores[rows]
 
     def fill(self, slot: int, job: Job) -> None:
         """Write the parties of a job."""
-        parties, core_s, shown = self._columns
-        found, first = parties[slot], 0
-        found[:] = -1
+        cohort, core_s = self._columns
+        found: tuple[int, ...] = ()
         for (column, value), most in zip(self._values(job).items(), self._most, strict=True):
-            for place, party in enumerate(self.limits.parties(column, value)):
-                found[first + place] = self._numbered(party)
-            first += most
+            found += self._padded(self.limits.parties(column, value), most)
+        cohort[slot] = self._cohort_of(found)
         core_s[slot] = core_seconds(job.cores, job.estimate_s)
-        shown[slot] = job.cores
 
     def require(self, job: Job) -> None:
         """Refuse a job that could never start (`ImpossibleJobError`), or has no number by which limits are."""

@@ -26,7 +26,7 @@ from simmodels.replay.runs import (
 )
 from simmodels.replay.sleep import note_idle, note_power
 from simmodels.structures.arrays import grown
-from simmodels.structures.queue_state import waiting_cores
+from simmodels.structures.queue_state import queue_size, waiting_cores
 from simmodels.structures.sorted_blocks import total_cores
 from simmodels.structures.structure import found_at
 
@@ -339,7 +339,7 @@ def run(
         done, quiet = False, came == submit.size and runs.size == 0 and until == np.inf
         if quiet:
             if queue is not None:
-                done = queue.waiting.size == 0
+                done = queue_size(queue) == 0
             elif auction is not None:
                 undone = auction_events.first_open(auction, undone)
                 done = undone == auction.jobs

@@ -1,12 +1,10 @@
 """Limit state: what the jobs that run count against the limits of a queue, and which jobs wait for them.
 
 A *party* is whose jobs are counted together: a user, a queue, or a group of them; a job is of several. What a party may
-have, and has, are three numbers: jobs, cores, and the core-seconds that its jobs are expected to take.
+have, and has, are three numbers: jobs, cores, and the core-seconds that its jobs are expected to take. The jobs that
+are of the same parties are a *cohort*: limits see no difference between them but their cores and core-seconds.
 
-A job that is found to be over a limit is *held*: the queue's lists show it with more cores than any cluster has, so no
-pass finds it to fit, and blocks of such jobs are skipped. It is in the list of the party that is full, and is shown as
-it is when a job of that party ends. To be held is only what is known of a job: one that is over a limit, and was not
-met since, is not held yet.
+`simmodels.structures.held_jobs` says what is held, and where.
 """
 
 from typing import Final
@@ -15,13 +13,10 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.ground.compiled import compiled
-from simmodels.ground.numbers import MOST
+from simmodels.ground.compiled import compiled, inlined
 from simmodels.structures.arrays import grown, grown_rows
+from simmodels.structures.sorted_blocks import SORTED_BLOCKS, new_sorted_blocks
 from simmodels.structures.structure import Handle, Structure
-
-HELD: Final = 2 * MOST
-"""The cores with which lists show a job that is held: more than any cluster has; 64 of them are no overflow."""
 
 
 @structref.register
@@ -35,6 +30,7 @@ class LimitState(Handle):
 
 structref.define_boxing(LimitStateType, LimitState)
 
+_F1 = types.float64[::1]
 _I1 = types.int64[::1]
 _I2 = types.int64[:, ::1]
 LIMIT_STATE: Final = LimitStateType(
@@ -42,12 +38,32 @@ LIMIT_STATE: Final = LimitStateType(
         # by party
         ("most", _I2),  # jobs, cores and core-seconds that it may have
         ("used", _I2),  # and has
-        ("first_held", _I1),  # the first slot of the list of those that it holds; -1 for none
+        ("largest", _I2),  # the most cores and core-seconds of a job of it, of those that were in the queue
+        ("cohorts_held", _I1),  # how many cohorts wait for it
+        ("least_of_party", _I2),  # no job of these cohorts needs fewer cores, or core-seconds
+        ("shortest_of_party", _F1),  # or is shorter by its estimate
+        ("party_at", _I2),  # [party, list]: the slot at which its stand-in is; -1 where it has none
+        # by cohort
+        ("parties", _I2),  # of which its jobs are; -1 for none
+        ("jobs_held", _I1),  # how many of its jobs are held
+        ("least", _I2),  # none of these needs fewer cores, or core-seconds
+        ("shortest", _F1),  # or is shorter by its estimate
+        ("awaits", _I1),  # the party for which all of these wait; -1 if some may not have to
+        ("cohort_at", _I2),  # [cohort, list]: the slot at which it stands, for the party or in the queue's list; -1
         # by slot
-        ("parties", _I2),  # of which it is; -1 for none
+        ("cohort", _I1),
         ("core_s", _I1),  # how many core-seconds it is expected to take
-        ("shown", _I1),  # its cores; `HELD` if it is held
-        ("next_held", _I1),  # the next slot of the list in which it is
+        ("is_held", types.int8[::1]),
+        ("awaited", _I1),  # the party for which the cohort waits that stands at this slot
+        # the lists: by order and by backfill order
+        ("jobs", SORTED_BLOCKS),  # the held jobs; lanes are cohorts
+        ("backfill_jobs", SORTED_BLOCKS),
+        ("cohorts", SORTED_BLOCKS),  # those that wait for a party; lanes are parties
+        ("backfill_cohorts", SORTED_BLOCKS),
+        # the state
+        ("displaced", _I1),  # cohorts, and parties as -1 - party, that do not stand where they should
+        ("displaced_size", types.int64),
+        ("tightened", types.boolean),  # whether jobs that had a reservation may be over a limit now
     ]
 )
 
@@ -58,21 +74,40 @@ def new_limits(slots, columns, parties):
     limits = structref.new(LIMIT_STATE)
     limits.most = np.zeros((parties, 3), np.int64)
     limits.used = np.zeros((parties, 3), np.int64)
-    limits.first_held = np.full(parties, -1)
-    limits.parties = np.full((slots, columns), -1)
+    limits.largest = np.zeros((parties, 2), np.int64)
+    limits.cohorts_held = np.zeros(parties, np.int64)
+    limits.least_of_party = np.zeros((parties, 2), np.int64)
+    limits.shortest_of_party = np.zeros(parties, np.float64)
+    limits.party_at = np.full((parties, 2), -1)
+    limits.parties = np.full((parties, columns), -1)
+    limits.jobs_held = np.zeros(parties, np.int64)
+    limits.least = np.zeros((parties, 2), np.int64)
+    limits.shortest = np.zeros(parties, np.float64)
+    limits.awaits = np.full(parties, -1)
+    limits.cohort_at = np.full((parties, 2), -1)
+    limits.cohort = np.zeros(slots, np.int64)
     limits.core_s = np.zeros(slots, np.int64)
-    limits.shown = np.zeros(slots, np.int64)
-    limits.next_held = np.full(slots, -1)
+    limits.is_held = np.zeros(slots, np.int8)
+    limits.awaited = np.zeros(slots, np.int64)
+    limits.jobs = new_sorted_blocks(1)
+    limits.backfill_jobs = new_sorted_blocks(1)
+    limits.cohorts = new_sorted_blocks(1)
+    limits.backfill_cohorts = new_sorted_blocks(1)
+    limits.displaced = np.empty(64, np.int64)
+    limits.displaced_size = 0
+    limits.tightened = False
     return limits
 
 
 @compiled
 def grow_slots(limits, slots):
     """Make room for `slots` slots."""
-    limits.parties = grown_rows(limits.parties, slots)
+    before = limits.is_held.size
+    limits.cohort = grown(limits.cohort, slots)
     limits.core_s = grown(limits.core_s, slots)
-    limits.shown = grown(limits.shown, slots)
-    limits.next_held = grown(limits.next_held, slots)
+    limits.is_held = grown(limits.is_held, slots)
+    limits.is_held[before:] = 0
+    limits.awaited = grown(limits.awaited, slots)
 
 
 @compiled
@@ -82,16 +117,39 @@ def set_party(limits, party, jobs, cores, core_s):
     if party == known:
         limits.most = grown_rows(limits.most, 2 * known)
         limits.used = grown_rows(limits.used, 2 * known)
-        limits.first_held = grown(limits.first_held, 2 * known)
+        limits.largest = grown_rows(limits.largest, 2 * known)
+        limits.cohorts_held = grown(limits.cohorts_held, 2 * known)
+        limits.least_of_party = grown_rows(limits.least_of_party, 2 * known)
+        limits.shortest_of_party = grown(limits.shortest_of_party, 2 * known)
+        limits.party_at = grown_rows(limits.party_at, 2 * known)
     limits.most[party] = jobs, cores, core_s
     limits.used[party] = 0
-    limits.first_held[party] = -1
+    limits.largest[party] = 0
+    limits.cohorts_held[party] = 0
+    limits.party_at[party] = -1
+
+
+@compiled
+def set_cohort(limits, cohort, parties):
+    """Say of which parties a cohort is, the next one that is not known; there is room for more of them then."""
+    known = limits.parties.shape[0]
+    if cohort == known:
+        limits.parties = grown_rows(limits.parties, 2 * known)
+        limits.jobs_held = grown(limits.jobs_held, 2 * known)
+        limits.least = grown_rows(limits.least, 2 * known)
+        limits.shortest = grown(limits.shortest, 2 * known)
+        limits.awaits = grown(limits.awaits, 2 * known)
+        limits.cohort_at = grown_rows(limits.cohort_at, 2 * known)
+    limits.parties[cohort] = parties
+    limits.jobs_held[cohort] = 0
+    limits.awaits[cohort] = -1
+    limits.cohort_at[cohort] = -1
 
 
 @compiled
 def slot_columns(limits):
-    """Return the columns by slot that the caller fills in: parties, core-seconds, and cores as shown."""
-    return limits.parties, limits.core_s, limits.shown
+    """Return the columns by slot that the caller fills in: the cohort, and core-seconds."""
+    return limits.cohort, limits.core_s
 
 
 @compiled
@@ -106,44 +164,87 @@ def lift(limits):
 def restore(limits, most):
     """Let the parties have what they may have."""
     limits.most = most
+    limits.tightened = True
 
 
 @compiled
 def count(limits, slot, cores, times):
     """Count a job that starts (`times` is 1) for each of its parties, or one that has ended (-1) no more."""
-    used = limits.used
-    for k in range(limits.parties.shape[1]):
-        party = limits.parties[slot, k]
+    used, parties, cohort, core_s = limits.used, limits.parties, limits.cohort[slot], limits.core_s[slot]
+    for k in range(parties.shape[1]):
+        party = parties[cohort, k]
         if party >= 0:
             used[party, 0] += times
             used[party, 1] += times * cores
-            used[party, 2] += times * limits.core_s[slot]
+            used[party, 2] += times * core_s
+
+
+@inlined
+def first_full(parties, most, used, cohort, cores, core_s):
+    """Return the first party that would have too much if such a job of a cohort started; -1 if none would."""
+    for k in range(parties.shape[1]):
+        party = parties[cohort, k]
+        if party >= 0 and (
+            used[party, 0] >= most[party, 0]
+            or used[party, 1] + cores > most[party, 1]
+            or used[party, 2] + core_s > most[party, 2]
+        ):
+            return party
+    return np.int64(-1)
 
 
 @compiled
 def full_party(limits, slot, cores):
     """Return the first of a waiting job's parties that would have too much if it started; -1 if none would."""
+    return first_full(limits.parties, limits.most, limits.used, limits.cohort[slot], cores, limits.core_s[slot])
+
+
+@compiled
+def exceeds(limits, slot, cores):
+    """Return whether a waiting job would exceed a limit if it started now."""
+    cohort, core_s = limits.cohort[slot], limits.core_s[slot]
+    return first_full(limits.parties, limits.most, limits.used, cohort, cores, core_s) >= 0
+
+
+@compiled
+def is_barred(limits, slot, cores):
+    """Return whether a job that is met in a list is over a limit, or others stand there for it."""
+    return limits.is_held[slot] or exceeds(limits, slot, cores)
+
+
+@compiled
+def full_for_all(limits, cohort):
+    """Return the first party that would have too much if any held job of a cohort started; -1 if none may be so."""
+    least = limits.least
+    return first_full(limits.parties, limits.most, limits.used, cohort, least[cohort, 0], least[cohort, 1])
+
+
+@compiled
+def has_room(limits, party):
+    """Return whether a party may have room for a held job of a cohort that waits for it."""
+    most, used, least = limits.most, limits.used, limits.least_of_party
+    return (
+        limits.cohorts_held[party] > 0
+        and used[party, 0] < most[party, 0]
+        and used[party, 1] + least[party, 0] <= most[party, 1]
+        and used[party, 2] + least[party, 1] <= most[party, 2]
+    )
+
+
+@compiled
+def room_of(limits, cohort):
+    """Return how many cores, and core-seconds, may be added to all parties of a cohort."""
     most, used = limits.most, limits.used
+    cores = core_s = np.iinfo(np.int64).max
     for k in range(limits.parties.shape[1]):
-        party = limits.parties[slot, k]
-        if party < 0:
-            continue
-        if used[party, 0] >= most[party, 0] or used[party, 1] + cores > most[party, 1]:
-            return party
-        if used[party, 2] + limits.core_s[slot] > most[party, 2]:
-            return party
-    return np.int64(-1)
+        party = limits.parties[cohort, k]
+        if party >= 0:
+            cores = min(cores, most[party, 1] - used[party, 1])
+            core_s = min(core_s, most[party, 2] - used[party, 2])
+    return cores, core_s
 
 
 @compiled
 def used_by(limits, party):
     """Return int64[3], what a party has: jobs, cores, core-seconds."""
     return limits.used[party].copy()
-
-
-@compiled
-def await_party(limits, slot, party):
-    """Put a job that is held into the list of the party that is full."""
-    limits.shown[slot] = HELD
-    limits.next_held[slot] = limits.first_held[party]
-    limits.first_held[party] = slot

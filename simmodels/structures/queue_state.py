@@ -15,6 +15,7 @@ from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import MOST, Floats, Ints
 from simmodels.structures.arrays import grown
 from simmodels.structures.fair_state import FAIR_STATE, FairState, new_fair
+from simmodels.structures.held_jobs import release_all
 from simmodels.structures.limit_state import LIMIT_STATE, LimitState, grow_slots, new_limits
 from simmodels.structures.profile import PROFILE, new_profile
 from simmodels.structures.signatures import KEY_FUNCTION, QueueOrder
@@ -56,7 +57,6 @@ QUEUE_STATE: Final = QueueStateType(
         ("runtime", _F1),
         ("estimate", _F1),
         ("cores", _I1),
-        ("shown", _I1),  # the cores with which the lists of what waits show it; `HELD` if it is held by a limit
         ("draw", _F1),  # a uniform number a job, for orders that ask for it
         ("key", _F1),
         ("backfill_key", _F1),
@@ -89,8 +89,10 @@ QUEUE_STATE: Final = QueueStateType(
         ("limits", LIMIT_STATE),
         ("shared", types.boolean),  # whether what users use is counted
         ("fair", FAIR_STATE),
+        ("holds", types.boolean),  # whether it takes jobs that are over one out of its lists
         # the state
         ("free", types.int64),
+        ("hidden", types.int64),  # how many more jobs wait than the list by order has entries
         ("arrived", types.int64),  # slots below this have arrived
         ("visible_below", types.int64),  # slots below this have been let into the first queue_depth
         ("overdue_below", types.int64),  # slots below this are overdue (or no longer wait)
@@ -155,7 +157,6 @@ def _new_queue(
     made.submit, made.runtime, made.estimate, made.draw = columns
     made.key, made.backfill_key, made.expected_end, made.reserved = made_columns
     made.cores = cores
-    made.shown = limits.shown if limited else cores
     made.phase = phase
     set_rows(made, rows[0], rows[1])
     made.waiting = new_sorted_blocks(64)
@@ -177,6 +178,8 @@ def _new_queue(
     made.limits = limits
     made.shared = shared
     made.fair = fair
+    made.holds = limited and backfilling != CONSERVATIVE and not (moving or backfill_moving)
+    made.hidden = 0
     made.free = free
     made.arrived = 0
     made.visible_below = 0
@@ -210,9 +213,6 @@ def grow(queue, slots, draw):
     queue.cores = grown(queue.cores, slots)
     if queue.limited:
         grow_slots(queue.limits, slots)
-        queue.shown = queue.limits.shown
-    else:
-        queue.shown = queue.cores
     queue.key = grown(queue.key, slots)
     if queue.backfill_key.size:
         queue.backfill_key = grown(queue.backfill_key, slots)
@@ -261,8 +261,16 @@ def warm_left(queue):
 
 
 @compiled
+def queue_size(queue):
+    """Return how many jobs wait (in the window of queue_depth)."""
+    return queue.waiting.size + queue.hidden
+
+
+@compiled
 def waiting_slots(queue):
     """Return int64[waiting], the slots that wait (in the window of queue_depth), in order."""
+    if queue.limited:
+        release_all(queue)
     out = np.empty(queue.waiting.size, np.int64)
     copy_slots(queue.waiting, out)
     return out
@@ -292,9 +300,12 @@ def slots_beyond(queue):
 def waiting_cores(queue):
     """Return how many cores all need that wait, outside the window of queue_depth too."""
     total = 0
-    if queue.limited:
-        for slot in waiting_slots(queue):
-            total += queue.cores[slot]
+    if queue.limited:  # some entries stand in for jobs that are held, which are in a list of their own
+        listed = np.empty(queue.waiting.size, np.int64)
+        copy_slots(queue.waiting, listed)
+        for slot in listed:
+            total += queue.cores[slot] * (1 - queue.limits.is_held[slot])
+        total += total_cores(queue.limits.jobs)
     else:
         total = total_cores(queue.waiting)
     for slot in slots_beyond(queue):

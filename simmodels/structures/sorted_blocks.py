@@ -6,6 +6,8 @@ enough cores released" skips them by their sum of cores; so a pass over thousand
 reads a few dozen numbers. `benchmarks/replay.py` pays for it; `tests/simmodels/structures` holds it
 equal to a plain sorted list.
 
+A list may have *lanes*, by a number of each slot that the caller keeps: it is in increasing (lane, key, slot) then.
+
 A *slot* is a job's number in order of arrival, so ties of the key fall to the earlier submit and
 then to the earlier input position. Inserting and removing cost O(log n + block size + number of
 blocks / 64 in practice); a scan costs O(number of blocks + entries of the blocks that may match).
@@ -172,15 +174,19 @@ def _close_block(ordered, c):
 
 
 @compiled
-def _place(ordered, key, slot):
-    """Return the place in the chain of the block that holds, or would hold, (key, slot)."""
+def _place(ordered, key, slot, lane_of=None, lane=0):
+    """Return the place in the chain of the block that holds, or would hold, (key, slot) of a lane."""
     low = 0
     high = ordered.blocks
     while high - low > 1:  # the last block whose first entry is not behind (key, slot)
         middle = (low + high) // 2
         b = ordered.chain[middle]
         first = ordered.key[b, 0]
-        if first < key or (first == key and ordered.slot[b, 0] <= slot):
+        is_before = first < key or (first == key and ordered.slot[b, 0] <= slot)
+        if lane_of is not None:
+            own = lane_of[ordered.slot[b, 0]]
+            is_before = own < lane or (own == lane and is_before)
+        if is_before:
             low = middle
         else:
             high = middle
@@ -188,14 +194,18 @@ def _place(ordered, key, slot):
 
 
 @compiled
-def _entry(ordered, b, key, slot):
-    """Return the first entry of block `b` that is not before (key, slot)."""
+def _entry(ordered, b, key, slot, lane_of=None, lane=0):
+    """Return the first entry of block `b` that is not before (key, slot) of a lane."""
     low = 0
     high = ordered.count[b]
     while low < high:
         middle = (low + high) // 2
         at = ordered.key[b, middle]
-        if at < key or (at == key and ordered.slot[b, middle] < slot):
+        is_before = at < key or (at == key and ordered.slot[b, middle] < slot)
+        if lane_of is not None:
+            own = lane_of[ordered.slot[b, middle]]
+            is_before = own < lane or (own == lane and is_before)
+        if is_before:
             low = middle + 1
         else:
             high = middle
@@ -203,13 +213,25 @@ def _entry(ordered, b, key, slot):
 
 
 @compiled
-def insert(ordered, key, slot, cores, estimate):
-    """Put a job in its place."""
+def seek(ordered, key, slot, lane_of=None, lane=0):
+    """Return the place (block in chain, entry) of the first entry that is not before (key, slot) of a lane.
+
+    The entry may be one behind the last of its block.
+    """
+    if ordered.blocks == 0:
+        return 0, 0
+    c = _place(ordered, key, slot, lane_of, lane)
+    return c, _entry(ordered, ordered.chain[c], key, slot, lane_of, lane)
+
+
+@compiled
+def insert(ordered, key, slot, cores, estimate, lane_of=None, lane=0):
+    """Put a job in its place, in a list of lanes into one of them."""
     if ordered.blocks == 0:
         _open_block(ordered, 0)
-    c = _place(ordered, key, slot)
+    c = _place(ordered, key, slot, lane_of, lane)
     b = ordered.chain[c]
-    i = _entry(ordered, b, key, slot)
+    i = _entry(ordered, b, key, slot, lane_of, lane)
     if ordered.count[b] == BLOCK:
         if i == BLOCK and c == ordered.blocks - 1:
             c += 1  # a queue in order of arrival fills its blocks to the brim
@@ -252,13 +274,13 @@ def insert(ordered, key, slot, cores, estimate):
 
 
 @compiled
-def remove(ordered, key, slot):
-    """Take the job with this key and slot out; return whether it was there."""
+def remove(ordered, key, slot, lane_of=None, lane=0):
+    """Take the job with this key and slot out of the list, or of a lane of it; return whether it was there."""
     if ordered.blocks == 0:
         return False
-    c = _place(ordered, key, slot)
+    c = _place(ordered, key, slot, lane_of, lane)
     b = ordered.chain[c]
-    i = _entry(ordered, b, key, slot)
+    i = _entry(ordered, b, key, slot, lane_of, lane)
     if i == ordered.count[b] or ordered.slot[b, i] != slot or ordered.key[b, i] != key:
         return False
     cores = ordered.cores[b, i]
@@ -291,20 +313,6 @@ def remove(ordered, key, slot):
             ordered.count[follower] = 0
             _close_block(ordered, c + 1)
     return True
-
-
-@compiled
-def show(ordered, key, slot, cores):
-    """Let the job with this key and slot, which is there, need another number of cores."""
-    b = ordered.chain[_place(ordered, key, slot)]
-    i = _entry(ordered, b, key, slot)
-    before = ordered.cores[b, i]
-    ordered.cores[b, i] = cores
-    ordered.sum_cores[b] += cores - before
-    if cores < ordered.min_cores[b]:
-        ordered.min_cores[b] = cores
-    elif before == ordered.min_cores[b]:
-        _summarise(ordered, b)
 
 
 @compiled
@@ -360,6 +368,26 @@ def next_fitting(ordered, c, i, free, extra, now, shadow):
                 q = ordered.cores[b, j]
                 if q <= free and (q <= extra or now + ordered.estimate[b, j] <= shadow):
                     return c, j
+        c += 1
+        i = 0
+    return -1, -1
+
+
+@compiled
+def next_in_lane(ordered, lane_of, lane, c, i, free, extra, now, shadow):
+    """Return what `next_fitting` does among the entries of a lane, from (c, i) on, which is not before the lane."""
+    while c < ordered.blocks:
+        b = ordered.chain[c]
+        lean = ordered.min_cores[b]
+        if lean <= free and (lean <= extra or now + ordered.min_estimate[b] <= shadow):
+            for j in range(i, ordered.count[b]):
+                if lane_of[ordered.slot[b, j]] != lane:
+                    return -1, -1
+                q = ordered.cores[b, j]
+                if q <= free and (q <= extra or now + ordered.estimate[b, j] <= shadow):
+                    return c, j
+        elif lane_of[ordered.slot[b, ordered.count[b] - 1]] > lane:  # less, if (c, i) is behind the last of its block
+            return -1, -1
         c += 1
         i = 0
     return -1, -1

@@ -14,8 +14,10 @@ from simmodels.structures.sorted_blocks import (
     least_cores,
     new_sorted_blocks,
     next_fitting,
+    next_in_lane,
     refill,
     remove,
+    seek,
     sort_pairs,
 )
 
@@ -215,3 +217,27 @@ def test_sort_pairs_sorts_thousands_that_are_nearly_in_order(swaps: int, backwar
     for a, b in rng.integers(0, len(given_pairs), (swaps, 2)):
         given_pairs[a], given_pairs[b] = given_pairs[b], given_pairs[a]
     assert sorted_by_us(given_pairs) == sorted(given_pairs)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 4))
+def test_a_list_of_lanes_is_sorted_by_lane_and_gives_the_fitting_of_one(seed: int, lanes: int) -> None:
+    rng = np.random.default_rng(seed)
+    ordered, lane_of, plain = new_sorted_blocks(1), rng.integers(0, lanes, 400), []
+    for slot in rng.permutation(400).tolist():
+        key, cores, estimate, lane = float(rng.integers(0, 9)), int(rng.integers(1, 9)), 10.0, int(lane_of[slot])
+        if plain and rng.random() < 0.4:
+            gone = plain.pop(int(rng.integers(0, len(plain))))
+            assert remove(ordered, gone[1], gone[2], lane_of, gone[0])
+            assert not remove(ordered, gone[1], gone[2], lane_of, gone[0])
+        insert(ordered, key, slot, cores, estimate, lane_of, lane)
+        plain.append((lane, key, slot, cores))
+    plain.sort()
+    assert ordered.slots().tolist() == [slot for _, _, slot, _ in plain]
+    for lane in range(lanes + 1):
+        found = []
+        c, i = seek(ordered, 4.0, -1, lane_of, lane)
+        c, i = next_in_lane(ordered, lane_of, lane, c, i, 3, 3, 0.0, 0.0)
+        while c >= 0:
+            found.append(int(slot_at(ordered, c, i)))
+            c, i = next_in_lane(ordered, lane_of, lane, c, i + 1, 3, 3, 0.0, 0.0)
+        assert found == [slot for own, key, slot, cores in plain if own == lane and key >= 4 and cores <= 3]
