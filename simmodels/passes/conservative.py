@@ -23,7 +23,7 @@ from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.signals import heed_signals
 from simmodels.passes.limiting import is_over, tightens
 from simmodels.structures.classes import book
-from simmodels.structures.limit_state import count
+from simmodels.structures.limit_state import count, first_full
 from simmodels.structures.profile import add, advance, earlier, lasts_until, most_free, reset
 
 
@@ -55,14 +55,20 @@ def _reserve_new(queue, now, classes, next_start):
     Returns the earliest reserved start, given that of the others (`next_start`).
     """
     waiting, reserved, profile, limited = queue.waiting, queue.reserved, queue.profile, queue.limited
+    limits = queue.limits  # read once, for thousands of jobs that are over one
+    parties, most, used, cohort, core_s = limits.parties, limits.most, limits.used, limits.cohort, limits.core_s
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
             heed_signals()
             slot = waiting.slot[b, i]
-            if np.isnan(reserved[slot]) and not (limited and is_over(queue, slot)):
-                reserved[slot] = book(profile, classes, slot, now, waiting.cores[b, i], waiting.estimate[b, i])
-                next_start = min(next_start, reserved[slot])
+            if not np.isnan(reserved[slot]):
+                continue
+            cores = waiting.cores[b, i]
+            if limited and first_full(parties, most, used, cohort[slot], cores, core_s[slot]) >= 0:
+                continue
+            reserved[slot] = book(profile, classes, slot, now, cores, waiting.estimate[b, i])
+            next_start = min(next_start, reserved[slot])
     return next_start
 
 
