@@ -42,6 +42,15 @@ def queue_on_machines(*, engine: str) -> Figures:
     return _measured(log, lambda: sm.simulate(log, **asked))  # type: ignore[arg-type]
 
 
+def sleeping(*, engine: str) -> Figures:
+    """Run KTH-SP2 under EASY on 100 machines of a core that sleep when they have been idle for ten minutes."""
+    log = wl.clean(wl.read_swf(trace("KTH-SP2-1996-2.1-cln.swf.gz")), "published", cores=100)
+    policy = sm.SleepPolicy(after_s=600, boot_s=120, awake=2)
+    site = sm.Site(machines=100, cores_per_machine=1, sleep=policy)
+    sm.simulate(log.head(200), on=site, engine=engine)  # type: ignore[arg-type]
+    return _measured(log, lambda: sm.simulate(log, on=site, engine=engine))  # type: ignore[arg-type]
+
+
 def _measured(jobs: sm.Workload, simulate: Callable[[], sm.Schedule]) -> Figures:
     """Return what a simulation of these jobs costs, and what came of them."""
     before_mb = peak_mb()
@@ -70,6 +79,7 @@ def capacity_cases() -> Cases:
             cases[name] = partial(on_machines, heuristic=heuristic, engine=engine)
     for engine in ("compiled", "simpy"):
         cases[f"KTH on a walk of machines, EASY-FCFS {engine}"] = partial(queue_on_machines, engine=engine)
+        cases[f"KTH on machines that sleep, EASY-FCFS {engine}"] = partial(sleeping, engine=engine)
     for heuristic in ("FirstFit", "TargetAsap"):
         for machines in (320, 3200):
             name = f"Borg on {machines} machines, {heuristic} compiled"

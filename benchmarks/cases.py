@@ -198,7 +198,7 @@ def _replays() -> Cases:
         for order in ("FCFS", "SAF"):
             cases[f"Curie EASY-{order} {engine}"] = partial(curie, engine=engine, order=order)
     cases["Curie EASY-FCFS compiled, 5,040 machines"] = partial(curie, engine="compiled", machines=5_040)
-    for order in ("SEXP", "WFP3"):
+    for order in ("SEXP", "WFP3", "FairShare"):
         cases[f"Curie EASY-{order} compiled"] = partial(curie, engine="compiled", order=order)
     for backfilling in ("none", "greedy", "conservative"):
         cases[f"Curie {backfilling}-FCFS compiled"] = partial(curie, engine="compiled", backfilling=backfilling)
