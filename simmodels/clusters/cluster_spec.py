@@ -58,13 +58,13 @@ class ClusterSpec(NamedTuple):
         cls,
         name: str,
         kind: str | None,
-        machines: Sequence[tuple[int, float]],
+        sizes: Sequence[int],
+        speeds: Sequence[float],
         checkpoints: tuple[float, float, float],
     ) -> "ClusterSpec":
-        """Return the cluster of these machines, each with its cores and its speed; a pool is one of them."""
-        sizes, speeds = zip(*machines, strict=True)
-        differ = sizes if len(set(sizes)) > 1 else ()
-        odd = () if set(speeds) == {1.0} else speeds
+        """Return the cluster of machines of these cores and speeds; a pool is one of them."""
+        differ = tuple(sizes) if len(set(sizes)) > 1 else ()
+        odd = () if set(speeds) == {1.0} else tuple(speeds)
         return cls(name, sum(sizes), kind, len(sizes), differ, odd, checkpoints)
 
     @property

@@ -187,8 +187,12 @@ class Site:
     @property
     def spec(self) -> ClusterSpec:
         """Return the site as a schedule knows it."""
-        made = [(int(group.cores), float(group.speed)) for group in self.groups for _ in range(group.count)]
-        return ClusterSpec.of_machines(self.name, self.kind, made, checkpoint_numbers(self.checkpoints))
+        sizes: list[int] = []
+        speeds: list[float] = []
+        for group in self.groups:
+            sizes += [int(group.cores)] * group.count
+            speeds += [float(group.speed)] * group.count
+        return ClusterSpec.of_machines(self.name, self.kind, sizes, speeds, checkpoint_numbers(self.checkpoints))
 
     @property
     def size(self) -> int:

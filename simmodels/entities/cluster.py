@@ -163,8 +163,9 @@ class Cluster:
     @property
     def spec(self) -> ClusterSpec:
         """Return the cluster as a schedule knows it."""
-        made = [(machine.cores, machine.speed) for machine in self.machines] or [(self.cores, self.speed)]
-        return ClusterSpec.of_machines(self.name, self.kind, made, checkpoint_numbers(self.checkpoints))
+        sizes = [machine.cores for machine in self.machines] or [self.cores]
+        speeds = [machine.speed for machine in self.machines] or [self.speed]
+        return ClusterSpec.of_machines(self.name, self.kind, sizes, speeds, checkpoint_numbers(self.checkpoints))
 
     # -- what a user's cluster may change ---------------------------------------------------------
 

@@ -12,6 +12,7 @@ from simmodels.replay.power import switch_off_drained, warned
 from simmodels.replay.runs import begin_run, lose_run
 from simmodels.replay.sleep import note_idle
 from simmodels.structures.arrays import grown
+from simmodels.structures.bits import WORD, from_on, has, least, span
 from simmodels.structures.structure import Handle, Structure
 
 
@@ -27,8 +28,7 @@ class Occupancy(Handle):
 structref.define_boxing(OccupancyType, Occupancy)
 
 _I1 = types.int64[::1]
-_BLOCK: Final = 64
-"""How many machines have one count of those that may have room."""
+_W1 = types.uint64[::1]
 OCCUPANCY: Final = OccupancyType(
     [
         # by cluster: its first machine; then how many there are
@@ -41,9 +41,10 @@ OCCUPANCY: Final = OccupancyType(
         ("speed", types.float64[::1]),
         ("free", _I1),
         ("offered", _I1),  # cores that jobs have or may have, as whoever decides knows it
-        ("listed", types.boolean[::1]),  # whether it may have room
         ("state", _I1),  # see `simmodels.passes.switching`
-        ("listings", _I1),  # by block of machines: how many are listed
+        # by block of machines, as words of bits: those that may have room, and those that take jobs
+        ("listed", _W1),
+        ("open", _W1),
         # by attempt, in order of start: its first run of machines; those of the next attempt follow
         ("first", _I1),
         # by run of machines that follow each other and give as many cores each: the first, how many, cores of each
@@ -79,9 +80,9 @@ def new_occupancy(state, size, speed, first_of):
     made.even = True
     made.free = size.copy()
     made.offered = np.where(state == switching.OPEN, size, 0)
-    made.listed = np.zeros(machines, np.bool_)
     made.state = state
-    made.listings = np.zeros(machines // _BLOCK + 1, np.int64)
+    made.listed = np.zeros(machines // WORD + 1, np.uint64)
+    made.open = np.zeros(machines // WORD + 1, np.uint64)
     made.first = np.zeros(64, np.int64)
     made.machine = np.empty(64, np.int64)
     made.machines = np.empty(64, np.int64)
@@ -94,26 +95,30 @@ def new_occupancy(state, size, speed, first_of):
         for machine in range(first_of[cluster], first_of[cluster + 1]):
             made.of[machine] = cluster
             made.even = made.even and speed[machine] == slowest
-            _list(made, machine)
+            _note_state(made, machine)
     return made
 
 
 @compiled
-def _list(occupancy, machine):
-    """Take note that a machine may have room."""
-    if not occupancy.listed[machine]:
-        occupancy.listed[machine] = True
-        occupancy.listings[machine // _BLOCK] += 1
+def _note_state(occupancy, machine):
+    """Take note whether a machine takes jobs: one that does may have room."""
+    block, bit = machine // WORD, span(machine % WORD, 1)
+    if occupancy.state[machine] == switching.OPEN:
+        occupancy.open[block] |= bit
+        occupancy.listed[block] |= bit
+    else:
+        occupancy.open[block] &= ~bit
 
 
 @compiled
 def _next_listed(occupancy, machine):
     """Return the lowest machine from this one on that may have room; there must be one."""
-    while not occupancy.listed[machine]:
-        machine += 1
-        while machine % _BLOCK == 0 and occupancy.listings[machine // _BLOCK] == 0:
-            machine += _BLOCK
-    return machine
+    block = machine // WORD
+    word = from_on(occupancy.listed[block], machine % WORD)
+    while word == 0:
+        block += 1
+        word = occupancy.listed[block]
+    return block * WORD + least(word)
 
 
 @compiled
@@ -145,32 +150,30 @@ def occupy(occupancy, machine, cores):
 def occupy_lowest(occupancy, cluster, need):
     """Give the attempt that is about to begin the free cores of the lowest machines of a cluster that take jobs.
 
-    A step takes neighbours of one block that have as many free cores each; they are full then. What of a machine has
-    room after that is still listed, and what is listed and takes no jobs, or is full, no longer.
+    A step takes neighbours of one block that have as many free cores each; they are full then. A machine that has room
+    after that is still listed; what is listed and takes no jobs, or is full, is so no longer.
     """
-    free, listed, state = occupancy.free, occupancy.listed, occupancy.state
+    free, listed = occupancy.free, occupancy.listed
     machine = occupancy.first_of[cluster]
     while need > 0:
         machine = _next_listed(occupancy, machine)
-        cores = free[machine] if state[machine] == switching.OPEN else np.int64(0)
+        block, at = machine // WORD, machine % WORD
+        takes = listed[block] & occupancy.open[block]
+        cores = free[machine] if has(takes, at) else np.int64(0)
         if cores > need:
             occupy(occupancy, machine, need)
             break
-        end = min((machine // _BLOCK + 1) * _BLOCK, occupancy.first_of[cluster + 1])
-        last = machine
-        while True:
-            listed[last] = False
-            need -= cores
-            if cores > 0:
-                free[last] = 0
-            last += 1
-            if last == end or need < cores or cores == 0:
-                break
-            if not listed[last] or free[last] != cores or state[last] != switching.OPEN:
-                break
-        occupancy.listings[machine // _BLOCK] -= last - machine
+        last = machine + 1
         if cores > 0:
+            neighbours = least(~(takes >> np.uint64(at)))  # it and those behind it, without a gap
+            end = min(machine + min(neighbours, need // cores), occupancy.first_of[cluster + 1])
+            free[machine] = 0
+            while last < end and free[last] == cores:
+                free[last] = 0
+                last += 1
+            need -= (last - machine) * cores
             _give(occupancy, machine, last - machine, cores)
+        listed[block] &= ~span(at, last - machine)
         machine = last
 
 
@@ -200,22 +203,19 @@ def begin(occupancy, runs, slot, now, kill):
 def vacate(occupancy, attempt):
     """Free the cores of an attempt; return whether a machine that takes no jobs is among those it had."""
     leaving = False
-    free, listed, state = occupancy.free, occupancy.listed, occupancy.state
+    free, listed, takes = occupancy.free, occupancy.listed, occupancy.open
     for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
         machine, cores = occupancy.machine[run], occupancy.cores[run]
         end = machine + occupancy.machines[run]
+        for each in range(machine, end):
+            free[each] += cores
         while machine < end:  # block by block
-            block = machine // _BLOCK
-            more = 0
-            for each in range(machine, min((block + 1) * _BLOCK, end)):
-                free[each] += cores
-                if state[each] == switching.OPEN:
-                    more += not listed[each]
-                    listed[each] = True
-                else:
-                    leaving = True
-            occupancy.listings[block] += more
-            machine = (block + 1) * _BLOCK
+            block = machine // WORD
+            stop = min((block + 1) * WORD, end)
+            bits = span(machine % WORD, stop - machine)
+            listed[block] |= bits & takes[block]
+            leaving |= bits & ~takes[block] != 0
+            machine = stop
     return leaving
 
 
@@ -290,9 +290,9 @@ def offer(occupancy, cluster):
     leaving = False
     for machine in range(occupancy.first_of[cluster], occupancy.first_of[cluster + 1]):
         offered = np.int64(0)
+        _note_state(occupancy, machine)
         if occupancy.state[machine] == switching.OPEN:
             offered = occupancy.size[machine]
-            _list(occupancy, machine)
         elif occupancy.state[machine] != switching.OFF:
             offered = occupancy.size[machine] - occupancy.free[machine]
             leaving = True

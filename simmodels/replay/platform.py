@@ -75,9 +75,10 @@ class Platform:
     def __init__(self, model: Model, failures: int) -> None:
         self.sites = [site.known_by(model.end_s) for site in model.sites]
         self.begin_s = model.begin_s
-        made = [each for site in self.sites for each in site.spec.sizes_and_speeds]
-        self.size: Ints = np.array([size for size, _ in made], np.int64)
-        self.speed: Floats = np.array([speed for _, speed in made], np.float64)
+        groups = [group for site in self.sites for group in site.groups]
+        counts = [group.count for group in groups]
+        self.size: Ints = np.repeat(np.array([group.cores for group in groups], np.int64), counts)
+        self.speed: Floats = np.repeat(np.array([group.speed for group in groups], np.float64), counts)
         self._first = np.cumsum([0, *(site.count for site in self.sites)])
         on = [np.arange(site.count) < _at_begin(site, self.begin_s) for site in self.sites]
         self.states: Ints = np.where(np.concatenate(on), OPEN, OFF).astype(np.int64)

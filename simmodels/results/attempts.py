@@ -192,6 +192,8 @@ def unexpected(**columns: NDArray[Any]) -> dict[str, NDArray[Any]]:
 
 def numbered(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return of each attempt which of its job's it is, from 1 on, in the order given."""
+    if np.bincount(rows).max(initial=0) <= 1:  # none was lost
+        return np.ones(len(rows), np.int64)
     return np.asarray(pd.Series(rows).groupby(rows, sort=False).cumcount(), np.int64) + 1
 
 
