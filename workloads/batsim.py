@@ -17,7 +17,7 @@ import numpy as np
 from simmodels.errors import FileFormatError, must_be
 from simmodels.ground.files import as_path
 from simmodels.ground.numbers import MOST, as_number
-from simmodels.work.limits import estimates
+from simmodels.work.time_limits import estimates
 from simmodels.work.workload import Workload
 from workloads.files import read_json, stem
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from simmodels.errors import FileFormatError, RequestError
 from simmodels.ground.files import as_path
-from simmodels.work.limits import NO_LIMIT, REQUESTED
+from simmodels.work.time_limits import NO_LIMIT, REQUESTED
 from simmodels.work.workload import Workload
 from workloads.arrivals import read_workflows
 from workloads.batsim import read_batsim

@@ -15,7 +15,7 @@ from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.numbers import as_integer, ranges
 from simmodels.ground.streams import stream
 from simmodels.units import DAY, WEEK
-from simmodels.work.limits import REQUESTED
+from simmodels.work.time_limits import REQUESTED
 from simmodels.work.workload import Workload, WorkloadLike
 from workloads.swf import ahead_of_utc_s
 

@@ -21,7 +21,7 @@ from simmodels.errors import FileFormatError, RequestError, must_be, require_kno
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.files import as_path
 from simmodels.ground.numbers import Floats
-from simmodels.work.limits import NO_LIMIT, estimates
+from simmodels.work.time_limits import NO_LIMIT, estimates
 from simmodels.work.workload import Workload
 from workloads.files import read_start, read_whole, stem
 from workloads.sacct_lines import COMMAND, Faults, Header, Numbers, Rows, find_header

@@ -24,7 +24,7 @@ from simmodels.ground.arguments import as_instance
 from simmodels.ground.files import as_path
 from simmodels.ground.numbers import MOST
 from simmodels.results.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
-from simmodels.work.limits import estimates
+from simmodels.work.time_limits import estimates
 from simmodels.work.workload import Workload
 from workloads.files import read_whole, stem, write_whole
 from workloads.swf_lines import FIELDS, UNKNOWN, Column, parse_lines

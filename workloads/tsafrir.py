@@ -19,7 +19,7 @@ from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import as_number, is_number
 from simmodels.ground.streams import stream
 from simmodels.units import HOUR, MINUTE
-from simmodels.work.limits import REQUESTED
+from simmodels.work.time_limits import REQUESTED
 from simmodels.work.workload import Workload, WorkloadLike
 
 POPULAR: Final = 20

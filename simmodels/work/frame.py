@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import listed
 from simmodels.work.columns import as_job_column, numbered
-from simmodels.work.limits import NO_LIMIT, REQUESTED, estimates
+from simmodels.work.time_limits import NO_LIMIT, REQUESTED, estimates
 
 _NEEDED: Final = ("submit_s", "runtime_s", "cores")
 

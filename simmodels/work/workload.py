@@ -22,8 +22,8 @@ from simmodels.work.card import counted, workload_card
 from simmodels.work.columns import COLUMNS, UNKNOWN, as_extras, as_job_column, empty, taken
 from simmodels.work.frame import columns_of
 from simmodels.work.job import Job, Numbers
-from simmodels.work.limits import REQUESTED
 from simmodels.work.tasks import OF_WORKFLOWS, Tasks, tasks_of
+from simmodels.work.time_limits import REQUESTED
 from simmodels.work.workflow import Workflow
 
 __all__ = ["COLUMNS", "Job", "Numbers", "Tasks", "Workload", "WorkloadLike"]

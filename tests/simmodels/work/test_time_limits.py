@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simmodels.work.limits import estimates
+from simmodels.work.time_limits import estimates
 
 JOBS = st.lists(st.tuples(st.sampled_from([-1.0, 0.0, 5.0, 9.0, 20.0]), st.sampled_from("ab"), st.integers(-1, 99)))
 

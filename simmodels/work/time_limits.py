@@ -1,4 +1,4 @@
-"""Limits: what stands for the time limit of a job that has none."""
+"""Time limits: what stands for the time limit of a job that has none."""
 
 from typing import Any, Final
 
