@@ -235,6 +235,30 @@ class Limits:
         return cls.read(given) if isinstance(given, str | os.PathLike) else cls(given)  # type: ignore[arg-type]
 
     @classmethod
+    def by_value(
+        cls, by: str, caps: Mapping[int, Mapping[str, float]], others: Mapping[str, float] | None = None
+    ) -> "Limits":
+        """Return limits by one column, in which each value has caps of its own.
+
+        Parameters
+        ----------
+        by
+            The column, as in `Limit`.
+        caps
+            What each value may have, by name: ``{17: {"cores": 64}, 4: {"jobs": 1}}``.
+        others
+            What each value that is not among them may have; None for any amount. One that is among them may have this
+            in what its own caps do not name.
+
+        Raises
+        ------
+        RequestError
+            A cap is out of its range, or unknown, or there are none.
+        """
+        rows = [] if others is None else [_as_limit({"by": by, **others})]
+        return cls((*rows, *(_as_limit({"by": by, "value": value, **each}) for value, each in caps.items())))
+
+    @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Limits":
         """Return the limits of a file: a table of comma-separated values, or TOML (or JSON) with a list ``limit``.
 
@@ -331,10 +355,10 @@ class Limits:
         """
         if not len(columns["cores"]):
             return
+        present = {column: set(distinct(numbers_of(columns, column))[0].tolist()) for column in self.columns}
         for row in self.rows:
-            values = numbers_of(columns, row.by)
             for value in (*row.members, *(() if row.value is None else (row.value,))):
-                if not (values == value).any():
+                if value not in present[row.by]:
                     raise RequestError(f"limits name {row.by} {value}, and no job of {what} is of it", "leave it out")
         refused = self.refused(columns)
         if refused.any():
