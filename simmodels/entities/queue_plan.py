@@ -6,13 +6,22 @@ from typing import Final
 
 import numpy as np
 
+from simmodels.errors import RequestError
 from simmodels.ground.numbers import Floats
 from simmodels.passes.queue_prediction import Asked, Coming, predicted_in_queue
+from simmodels.policies.queue_options import QueueOptions
 from simmodels.structures.line_plan import new_line_plan
 from simmodels.structures.structure import address_of
 from simmodels.work.workload import Job
 
 _NO_SLOTS: Final = np.empty(0, np.int64)
+
+
+def require_predictable(options: QueueOptions) -> None:
+    """Refuse to predict starts at a queue with limits, where a job that is over one delays nobody."""
+    if options.limits is not None:
+        what = "a start is asked for at a queue with limits, which predictions of starts do not know"
+        raise RequestError(what, "leave the limits out, or choose a router that predicts none")
 
 
 class QueuePlan:

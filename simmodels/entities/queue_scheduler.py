@@ -16,7 +16,7 @@ from simmodels.entities.environment import Environment
 from simmodels.entities.events import Submitted
 from simmodels.entities.machine import Machine
 from simmodels.entities.queue_news import QueueNews
-from simmodels.entities.queue_plan import QueuePlan
+from simmodels.entities.queue_plan import QueuePlan, require_predictable
 from simmodels.errors import RequestError
 from simmodels.passes import queue_events as queue
 from simmodels.passes.queue_transfer import take_over
@@ -397,6 +397,7 @@ class QueueScheduler(Scheduler):
 
     def predict_start(self, job: Job) -> float:
         """Return when a job would start by estimates; see `Scheduler.predict_start`, which says how."""
+        require_predictable(self.options)
         cluster, plan = self.cluster, self._plan
         if self.options.backfilling != "easy" or cluster.machines or cluster.keeps_work or self._again:
             return super().predict_start(job)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, Literal, Self, TypeVar, get_args, get_o
 
 from simmodels.clusters.limits import Limits, LimitsLike
 from simmodels.clusters.shares import Shares, SharesLike
-from simmodels.errors import require_known
+from simmodels.errors import RequestError, require_known
 from simmodels.ground.docstrings import descriptions
 from simmodels.ground.durations import Duration
 from simmodels.policies.naming import Given
@@ -36,6 +36,8 @@ class Options:
 
     changeable: ClassVar[tuple[str, ...]]
     """The options that can be changed while jobs wait and run."""
+    refuses: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """Options of others that these cannot have, by name, each with why, and what to do."""
 
     @classmethod
     def checked(cls, **options: Any) -> Self:  # noqa: ANN401  each has a type of its own
@@ -45,6 +47,8 @@ class Options:
         range, or some do not go together.
         """
         for name in options:
+            if name in cls.refuses:
+                raise RequestError(*cls.refuses[name])
             require_known("option", name, [each.name for each in fields(cls)])
         return cls(**options).verified(options)
 

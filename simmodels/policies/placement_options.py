@@ -350,6 +350,7 @@ class PlacementOptions(Options):
         return kept
 
 
+PlacementOptions.refuses = {"limits": ("a placer obeys no limits", "leave the heuristic out, for a queue on machines")}
 # How a job runs on is settled by how it was begun.
 PlacementOptions.changeable = tuple(each.name for each in fields(PlacementOptions) if each.name != "checkpoints")
 

@@ -66,8 +66,8 @@ class QueueOptions(Options):
         all.
     limits
         How much of the cluster the jobs of users, groups and queues may have at once: rows, a table or a file, see
-        `simmodels.Limits`. A job that is over a limit is passed over. It counts for `queue_depth`, and predictions of
-        starts do not know that it waits. By default none.
+        `simmodels.Limits`. A job that is over a limit is passed over. It counts for `queue_depth`. No start is
+        predicted then. By default none.
     shares
         What part of the cluster users and accounts are to have, for orders that name `fairshare`: rows, a table or a
         file, see `simmodels.Shares`. By default, under such an order, all users are alike.

@@ -140,6 +140,29 @@ def test_a_row_that_names_a_user_counts_instead_of_that_for_each() -> None:
     assert sm.simulate(jobs, cores=8, limits=rules).start_s.tolist() == [0, 10, 0, 0]
 
 
+def test_each_user_may_have_caps_of_its_own() -> None:
+    limits = sm.Limits.by_value("user", {1: {"jobs": 2}, 2: {"jobs": 3, "cores": 4}}, others={"jobs": 1})
+    assert limits == sm.Limits(
+        [{"jobs": 1}, {"value": 1, "jobs": 2}, {"by": "user", "value": 2, "jobs": 3, "cores": 4}]
+    )
+    assert sm.Limits.by_value("queue", {5: {"cores": 8}}).table() == [{"by": "queue", "value": 5, "cores": 8}]
+    with pytest.raises(sm.RequestError, match="unknown column of limits 'core'"):
+        sm.Limits.by_value("user", {1: {"core": 2}})
+    with pytest.raises(sm.RequestError, match="a table of limits without rows"):
+        sm.Limits.by_value("user", {})
+
+
+@ENGINES
+def test_starts_are_not_predicted_under_limits(engine: Any) -> None:  # noqa: ANN401  a name
+    if engine == "simpy":
+        env = sm.Environment()
+        queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4), limits=[{"by": "user", "jobs": 1}])
+        with pytest.raises(sm.RequestError, match="which predictions of starts do not know; leave the limits out"):
+            queue.predict_start(sm.Job(1, 0.0, 10.0, 10.0, 1, 7))
+    with pytest.raises(sm.RequestError, match="choose a router that predicts none"):
+        sm.simulate(log((0, 10, 4, 1)), on=[8, 8], router="EarliestStart", limits=[{"by": "user", "jobs": 1}])
+
+
 def test_a_waiting_job_says_for_which_limit_it_waits() -> None:
     env = sm.Environment()
     queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4), limits=[{"by": "user", "jobs": 1, "cores": 3}])
@@ -181,10 +204,19 @@ def test_limits_that_make_no_sense_are_refused_in_one_sentence(engine: Any, give
         sm.simulate(log((0, 10, 4, 1)), cores=8, limits=given_, engine=engine)
 
 
-@pytest.mark.parametrize("other", [{"heuristic": "FirstFit", "cores_per_machine": 4, "machines": 2}, {"bid": "SRTF"}])
-def test_placers_and_auctions_refuse_limits(other: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        (
+            {"heuristic": "FirstFit", "cores_per_machine": 4, "machines": 2},
+            "a placer obeys no limits; leave the heuristic out, for a queue on machines",
+        ),
+        ({"bid": "SRTF"}, "an auction obeys no limits; leave the bid out, for a queue, or add forward=True"),
+    ],
+)
+def test_placers_and_auctions_refuse_limits(other: dict[str, Any], text: str) -> None:
     sizes = {} if "heuristic" in other else {"on": [8]}
-    with pytest.raises(sm.SimModelsError, match="unknown option 'limits'"):
+    with pytest.raises(sm.RequestError, match=text):
         sm.simulate(log((0, 10, 4, 1)), **sizes, **other, limits=[{"by": "user", "jobs": 1}])
 
 
