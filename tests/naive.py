@@ -153,7 +153,8 @@ class Naive:
         if not self.waiting:
             return None
         if self.waiting[0].rank < self.warm_jobs:
-            warm = [row for row in self.waiting if row.rank < self.warm_jobs and not self.is_over(row)]
+            looked_at = self.waiting[: self.queue_depth]  # one that is over a limit counts for it
+            warm = [row for row in looked_at if row.rank < self.warm_jobs and not self.is_over(row)]
             return warm[0] if warm and warm[0].cores <= self.free() else None
         if sum(rank < self.warm_jobs for rank in self.started) < self.warm_jobs:
             return None  # a warm job is still to come

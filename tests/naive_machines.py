@@ -205,7 +205,8 @@ class Naive:
         room = self.room()
         warm = [row for row in self.known if row.number < self.warm_jobs]
         if len([row for row in warm if row not in self.waiting]) < self.warm_jobs:  # first come, first served
-            first = next((row for row in warm if row in self.waiting and not self.is_over(row)), None)
+            looked_at = sorted(self.waiting, key=lambda row: row.number)[: self.queue_depth]
+            first = next((row for row in warm if row in looked_at and not self.is_over(row)), None)
             taken = None if first is None else room.take(first, self.now)
             return None if first is None or taken is None else (first, taken, True)
         queue = self.in_order(self.order)

@@ -31,7 +31,7 @@ _TIMES: Final = {"rebalance_s", "threshold_s", "repair_s", "mtbf_s"} | {
 
 def _scaled(given: Any, unit: float, name: str = "") -> Any:  # noqa: ANN401  plain values of any depth
     """Return a model with all times multiplied."""
-    if unit == 1.0:
+    if unit == 1.0 or name == "limits":  # in which there is no time
         return given
     if isinstance(given, dict):
         return {key: _scaled(value, unit, key) for key, value in given.items()}
@@ -83,6 +83,8 @@ def _drawn(draw: random.Random) -> Described:
         options = {**_options(draw, "queue"), "backfilling": "easy", **PLAIN}
         changed = {"checkpoints": None, "changes": [], "scheduler": ("queue", options)}
         clusters[0] |= changed
+    elif front == "one" and clusters[0]["scheduler"][0] == "queue":
+        clusters[0]["scheduler"][1]["limits"] = _limits(draw, clusters[0])
     work = "log" if promised else draw.choice(("log", "flows", "both"))
     _add_work(draw, model, kinds=kinds, work=work, hold=promised)
     if promised:
@@ -121,6 +123,7 @@ def _sites(draw: random.Random) -> Described:
     if what == "queue":
         clusters[0]["scheduler"] = ("queue", options)
         options["decide"] = draw.choice(("instant", "instant", "event"))
+        options["limits"] = _limits(draw, clusters[0])
     model: Described = {
         "front": "sites",
         "clusters": clusters,
@@ -196,6 +199,13 @@ def _cluster(draw: random.Random, *, auctioned: bool, kinds: bool) -> Described:
         "changes": [] if pool else [_change(draw, machines) for _ in range(draw.choice((0, 0, 1, 1, 2)))],
         "scheduler": (scheduler, {} if auctioned else _options(draw, scheduler)),
     }
+
+
+def _limits(draw: random.Random, cluster: Described) -> list[Described] | None:
+    """Draw limits under which each job can start that fits the cluster; most often none."""
+    each = {"by": "user", **draw.choice(({"jobs": 1}, {"jobs": 2}, {"cores": _widest(cluster)}))}
+    both = {"by": "user", "group": "both", "members": (0, 1), "jobs": draw.randint(1, 3)}
+    return draw.choice((None, None, [each], [each, both]))
 
 
 def _options(draw: random.Random, scheduler: str) -> Described:

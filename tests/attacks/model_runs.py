@@ -105,7 +105,8 @@ def _scripted(env: sm.Environment, at_s: float, change: Callable[[], None]) -> I
 
 def _log(model: Described) -> Described:
     names = ("submit_s", "runtime_s", "estimate_s", "cores")
-    return dict(zip(names, map(list, zip(*model["jobs"], strict=True)), strict=True))
+    columns = dict(zip(names, map(list, zip(*model["jobs"], strict=True)), strict=True))
+    return {**columns, "user_id": [number % 3 for number in range(len(model["jobs"]))]}
 
 
 def _flows(model: Described) -> list[sm.Workflow]:
