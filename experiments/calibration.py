@@ -1,6 +1,6 @@
 """Calibration: how far the replay of a log is from what the log records, and what in the log may be the cause."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -143,7 +143,7 @@ def calibrate(replayed: Schedule) -> Calibration | None:
     if not both.any():
         return None
     replayed_wait_s = replayed.start_s - log.submit_s
-    held = _Held(log, wait_s, replayed.cores)
+    held = Held(log, wait_s, replayed.cores)
     known = held.known_share >= 1 - _FEW  # else what the others held would seem free
     return Calibration(
         int(both.sum()),
@@ -170,7 +170,22 @@ def _correlation(one: Floats, other: Floats) -> float:
     return float(spearmanr(one, other).statistic)
 
 
-class _Held:
+def distance(logged_s: Floats, replayed_s: Floats) -> float:
+    """Return how far the waits of jobs in a replay are from those of the log; 0 if they are the same.
+
+    The sum of how many times (as logarithms) mean, median and 95th percentile are those of the log, and of what the
+    correlation of the ranks lacks to 1: the four that `Calibration.agreement` looks at. Short waits count as
+    little as there.
+    """
+    little_s = max(_SHORT_S, _LITTLE * float(logged_s.mean()))
+    measures: list[Callable[[Floats], np.floating]] = [np.mean, np.median, lambda waits_s: np.percentile(waits_s, 95)]
+    factors = [(measure(logged_s) + little_s) / (measure(replayed_s) + little_s) for measure in measures]
+    correlation = _correlation(logged_s, replayed_s)
+    lacking = 0.0 if np.isnan(correlation) else 1.0 - correlation  # of equal waits there is none
+    return float(np.abs(np.log(factors)).sum()) + lacking
+
+
+class Held:
     """Which cores were in use when, by a log.
 
     Parameters
@@ -219,11 +234,11 @@ class _Held:
         found_s = 0.0
         for number, need in enumerate(levels):
             of = waited & (level == number)
-            since_s, until_s = (self._free_until(at_s[of], need) for at_s in (self.submit_s, self.start_s))
+            since_s, until_s = (self.free_until(at_s[of], need) for at_s in (self.submit_s, self.start_s))
             found_s += float((until_s - since_s).sum())
         return found_s / total_s
 
-    def _free_until(self, at_s: Floats, need: int) -> Floats:
+    def free_until(self, at_s: Floats, need: int) -> Floats:
         """Return for how long, up to instants, at least `need` cores were free."""
         enough = self.free >= need
         until_s = np.concatenate(([0.0], np.cumsum(np.where(enough, self.lasts_s, 0.0))))
@@ -263,7 +278,7 @@ def doubt_of_size(log: Workload, cores: int) -> str:
     wait_s = logged_wait_s(log)
     if np.isnan(wait_s).all():
         return ""
-    held = _Held(log, wait_s, cores)
+    held = Held(log, wait_s, cores)
     return _doubt_of_size(held.over_full_share(), held.peak, cores)
 
 

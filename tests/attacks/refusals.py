@@ -147,6 +147,8 @@ _REQUESTS = (
     "advise --workload empty.swf",
     "advise --workload good.swf --current {word}",
     "advise --workload good.swf --scale {word}",
+    "calibrate --workload {word}.swf",
+    "calibrate --workload good.swf --limits {word}",
     "run",
     "run {word}",
     "run {word}.toml",
@@ -203,7 +205,7 @@ def _words(drawn: random.Random, number: int) -> list[str]:
     return [*words, "--json"] if may and drawn.random() < 0.3 else words
 
 
-_ANSWER_JSON = {"simulate", "compare", "learn", "advise", "run", "report"}
+_ANSWER_JSON = {"simulate", "compare", "learn", "advise", "calibrate", "run", "report"}
 
 
 def _refused(words: list[str], number: int, folder: str, environment: dict[str, str]) -> str:

@@ -84,6 +84,8 @@ MISTAKES = {
     "run replay -j 0 --cell-timeout 5": "cell_timeout_s has no effect with workers=0, where cells run in this process; "
     "use workers=1 or more",
     # files that are read
+    "calibrate -w log.swf": "'log' does not say when its jobs started; limits are fitted to a log with waits",
+    "calibrate -w log.swf --out limits.txt": "the name of the limits must be one that ends in .csv (got 'limits.txt')",
     "advise -w nowhere.swf": "nowhere.swf: cannot be read: no such file or directory",
     "simulate -w folder": "folder: the folder has no workflow: no file name ends in .json, .xml, .dax, "
     "compressed or not",

@@ -1,0 +1,90 @@
+"""``calibrate``: limits fitted to a log, and how near replays with and without them are to it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import pandas as pd
+from rich import box
+from rich.table import Table
+
+from experiments.cli.derive import command
+from experiments.cli.output import DONE, Steps, command_line, print_json, print_line, print_note, print_table
+from experiments.fitting import Fitted, fit
+from experiments.inputs import WorkloadFile, notes_of
+from experiments.option import OUT, Group, Json, Models, Option
+from experiments.outputs import require_writable
+from simmodels.ground.cards import number
+from simmodels.ground.files import ending_of, write_csv
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.results.logged import AS_LOGGED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibrate:
+    """What `calibrate` is asked.
+
+    Parameters
+    ----------
+    out
+        A file for the limits that were taken, .csv, as --limits reads it.
+    """
+
+    log: Annotated[WorkloadFile, Group(defaults={"filters": "strong,ends"})]
+    options: Annotated[Mapping[str, Any], Models({QueueOptions: "Options of a queue"})]
+    out: Annotated[Path | None, Option(OUT, "FILE")] = None
+    json: Json = False
+
+
+def calibrate(asked: Calibrate) -> int:
+    """Fit limits to a log, say what was taken and how much nearer the replay came; return the exit status."""
+    options, out = QueueOptions.checked(**asked.options), asked.out
+    if out is not None:
+        ending_of(out, (".csv",), "the name of the limits")
+        require_writable([out], sources=[asked.log.path])
+    with Steps(4) as shown:
+        shown.begin("reading the workload")
+        log = asked.log.read()
+        fitted = fit(log, options, begin=shown.begin)
+        shown.print_note(f"{log.name}: {len(log):,} jobs for {log.max_cores:,} cores")
+        for line in notes_of(log.counts):
+            shown.print_note(f"  {line}")
+    if asked.json:
+        print_json({"workload": log.name, "command": command_line(), **options.about(), **fitted.table()})
+    else:
+        print_table(f"{log.name}: waits of the odd weeks (h)", _table(fitted))
+        for sentence in fitted.sentences():
+            print_line(sentence)
+    limits = fitted.limits
+    if out is not None and limits is None:
+        print_note(f"no limits were taken, and nothing was written to {out}")
+    elif out is not None and limits is not None:
+        write_csv(pd.DataFrame(limits.table()), out)
+        print_note(f"wrote {out}; use it as --limits {out}")
+    return DONE
+
+
+def _table(fitted: Fitted) -> Table:
+    """Return the waits as logged, without limits and with those that were fitted."""
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for heading in ("", "mean", "median", "95th percentile", "rank correlation", "the replay is"):
+        table.add_column(heading, justify="left" if heading in {"", "the replay is"} else "right")
+    held_out = fitted.table()["held_out"]
+    names = {"logged": AS_LOGGED, "without": "without limits", "fitted": "fitted"}
+    for name, found in held_out.items():
+        waits = (number(found[f"{each}_h"]) for each in ("mean", "median", "p95"))
+        near = (number(found["rank"]), str(found["agreement"])) if "rank" in found else ("", "")
+        table.add_row(names[name], *waits, *near)
+    return table
+
+
+COMMAND: Final = command(
+    Calibrate,
+    calibrate,
+    name="calibrate",
+    examples=(
+        "schedlab calibrate --workload log.swf",
+        "schedlab calibrate --workload log.swf --out limits.csv",
+    ),
+)

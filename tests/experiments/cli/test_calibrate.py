@@ -1,0 +1,71 @@
+"""The command line's calibrate: what it prints, and the file that other commands take."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import simmodels as sm
+import workloads as wl
+from experiments.fitting import fit
+from simmodels.policies.queue_options import QueueOptions
+from tests.command_line import Run
+from tests.experiments.test_fitting import made_under
+
+
+@pytest.fixture
+def run(run: Run) -> Run:
+    """Run the command line where there is a log of 64 cores on which user 1 may have 4."""
+    wl.write_swf(made_under([{"by": "user", "value": 1, "cores": 4}]), "log.swf")
+    return run
+
+
+def test_what_was_fitted_and_the_weeks_held_out_are_printed(run: Run) -> None:
+    status, out, _ = run("calibrate", "-w", "log.swf", "--clean", "runnable", "--json")
+    assert status == 0
+    answer = json.loads(out)
+    step = answer["fitted"][0]
+    assert (step["by"], step["taken"]) == ("user", True)
+    assert {"value": 1, "cores": 4} in step["caps"]
+    assert step["after"] < step["before"]
+    held_out = answer["held_out"]
+    waits = {"mean_h", "median_h", "p95_h"}
+    assert {name: set(found) for name, found in held_out.items()} == {
+        "logged": waits,
+        "without": waits | {"rank", "agreement"},
+        "fitted": waits | {"rank", "agreement"},
+    }
+    assert held_out["fitted"]["agreement"] == "close"
+    expected = fit(wl.clean(wl.read_swf("log.swf"), "runnable"), QueueOptions.checked()).table()
+    assert answer["fitted"] == expected["fitted"]
+    assert held_out["fitted"] == expected["held_out"]["fitted"]
+    assert held_out["without"]["rank"] is None, "nobody waits there"
+
+
+def test_the_table_and_sentences_name_all_three(run: Run) -> None:
+    status, out, _ = run("calibrate", "-w", "log.swf", "--clean", "runnable")
+    assert status == 0
+    for text in (
+        "as logged",
+        "without limits",
+        "fitted",
+        "- Taken: caps of own cores of ",
+        "On the odd weeks the replay",
+    ):
+        assert text in out
+
+
+def test_the_limits_are_written_as_other_commands_take_them(run: Run) -> None:
+    assert run("calibrate", "-w", "log.swf", "--clean", "runnable", "--out", "limits.csv").status == 0
+    found = sm.Limits.read("limits.csv")
+    assert {"by": "user", "value": 1, "cores": 4} in found.table()
+    assert run("simulate", "-w", "log.swf", "--limits", "limits.csv").status == 0
+
+
+def test_without_limits_no_file_is_written(run: Run) -> None:
+    wl.write_swf(made_under([{"by": "user", "cores": 64}]), "free.swf")
+    status, out, err = run("calibrate", "-w", "free.swf", "--clean", "runnable", "--out", "limits.csv")
+    assert status == 0
+    assert "The log shows no caps" in out
+    assert "no limits were taken, and nothing was written to limits.csv" in err
+    assert not Path("limits.csv").exists()

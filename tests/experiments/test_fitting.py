@@ -1,0 +1,160 @@
+"""Limits that are fitted to a log: read off it, and found again where a log was made under them."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simmodels as sm
+from experiments import fitting
+from experiments.fitting import caps_of, fit
+from simmodels.policies.queue_options import QueueOptions
+
+H, DAY, WEEK = 3600.0, 86_400.0, 7 * 86_400.0
+EASY = QueueOptions.checked()
+
+
+def log(*rows: tuple[float, float, int, float, int], max_cores: int) -> sm.Workload:
+    """Return jobs of (submit, runtime, cores, logged wait, user)."""
+    submit_s, runtime_s, cores, wait_s, user = map(list, zip(*rows, strict=True))
+    columns = {"submit_s": submit_s, "runtime_s": runtime_s, "cores": cores, "wait_s": wait_s, "user_id": user}
+    return replace(sm.Workload.of(columns), max_cores=max_cores)
+
+
+def made_under(limits: list[dict[str, object]], *, weeks: int = 16) -> sm.Workload:
+    """Return a log of a machine of 64 cores that obeyed limits: bursts of jobs of four users, day after day."""
+    draws = np.random.default_rng(5)
+    days = np.repeat(np.arange(7 * weeks), 24)
+    jobs = len(days)
+    columns = {
+        "submit_s": np.sort(days * DAY + draws.integers(0, 6 * 3600, jobs)),
+        "runtime_s": draws.integers(600, 4 * 3600, jobs),
+        "cores": draws.choice([1, 2, 4], jobs),
+        "user_id": draws.integers(1, 5, jobs),
+        "queue": draws.integers(0, 2, jobs),
+    }
+    work = replace(sm.Workload.of(columns), max_cores=64)
+    ran = sm.simulate(work, limits=limits)
+    return replace(work, extras={**work.extras, "wait_s": ran.start_s - work.submit_s})
+
+
+def test_a_cap_is_what_is_in_use_while_own_jobs_wait_and_the_machine_has_cores() -> None:
+    """User 1 has two jobs of 2 cores at a time, on 16 cores; user 2 fills the machine for a while, and waits then."""
+    rows = [(0.0, 2 * DAY, 2, wait * 2 * DAY, 1) for wait in (0, 0, 1, 1)]
+    full = [(20 * DAY, DAY, 16, 0.0, 2), (20 * DAY, DAY, 16, DAY, 2)]
+    work = log(*rows, *full, max_cores=16)
+    assert caps_of(work, "user", [50, 99], np.ones(4, np.bool_)) == [{1: 4}, {1: 4}]
+
+
+def test_a_cap_is_at_least_the_widest_job_and_one_day_must_show_it() -> None:
+    rows = [(0.0, 2 * DAY, 1, 0.0, 1), (0.0, DAY, 1, 2 * DAY, 1), (30 * DAY, H, 7, 0.0, 1)]
+    every = np.ones(5, np.bool_)
+    assert caps_of(log(*rows, max_cores=16), "user", [80], every) == [{1: 7}]
+    assert caps_of(log(*rows, max_cores=7), "user", [80], every) == [{}], "the machine has no more"
+    short = [(submit_s, runtime_s / 4, cores, wait_s / 4, user) for submit_s, runtime_s, cores, wait_s, user in rows]
+    assert caps_of(log(*short, max_cores=16), "user", [80], every) == [{}]
+
+
+def test_only_the_weeks_that_count_are_looked_at() -> None:
+    """While a job of 2 cores waits, user 1 runs two more in the first week, and three in the second."""
+    first, second = [
+        [*[(at, 3 * DAY, 2, 0.0, 1)] * running, (at, H, 2, 3 * DAY, 1)] for at, running in ((0.0, 2), (WEEK, 3))
+    ]
+    work = log(*first, *second, max_cores=16)
+    even, odd = np.array([True, False]), np.array([False, True])
+    assert (caps_of(work, "user", [90], even), caps_of(work, "user", [90], odd)) == ([{1: 4}], [{1: 6}])
+
+
+def naive_caps(work: sm.Workload, percent: int) -> dict[int, int]:
+    """Return the caps by user, by counting hour after hour; all times are whole hours."""
+    start = work.submit_s + work.extras["wait_s"]
+    end = start + work.runtime_s
+    found = {}
+    for user in sorted(set(work.user_id.tolist())):
+        own = np.flatnonzero(work.user_id == user)
+        waits = sorted((int(work.cores[job]), float(work.extras["wait_s"][job])) for job in own)
+        half, so_far, typical = 0.5 * sum(wait for _, wait in waits), 0.0, 0
+        for width, wait in waits:
+            so_far += wait
+            typical = width
+            if so_far >= half:
+                break
+        hours: Counter[int] = Counter()
+        for hour in range(int(end.max() / H)):
+            at = hour * H
+            free = work.max_cores - sum(work.cores[(start <= at) & (end > at)])
+            if free >= typical and any(work.submit_s[job] <= at < start[job] for job in own):
+                hours[int(sum(work.cores[job] for job in own if start[job] <= at < end[job]))] += 1
+        total = sum(hours.values())
+        if total < 24:
+            continue
+        cap = next(used for used in sorted(hours) if sum(hours[n] for n in hours if n <= used) * 100 >= percent * total)
+        cap = max(cap, int(work.cores[own].max()))
+        if work.max_cores is not None and cap < work.max_cores:
+            found[user] = cap
+    return found
+
+
+_JOBS = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(0, 40), st.integers(1, 5), st.integers(0, 60), st.integers(1, 2)),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(_JOBS, st.sampled_from([50, 80, 90, 99]))
+def test_caps_are_those_that_counting_hours_finds(rows: list[tuple[int, int, int, int, int]], percent: int) -> None:
+    work = log(*((at * H, ran * H, cores, wait * H, user) for at, ran, cores, wait, user in rows), max_cores=9)
+    assert caps_of(work, "user", [percent], np.ones(2, np.bool_)) == [naive_caps(work, percent)]
+
+
+def test_a_log_made_under_caps_is_calibrated_back_to_them() -> None:
+    rows = [{"by": "user", "value": 1, "cores": 4}, {"by": "user", "value": 3, "cores": 6}]
+    found = fit(made_under(rows), EASY)
+    assert found.limits is not None
+    caps = {row["value"]: row["cores"] for row in found.limits.table()}
+    assert {user: caps.get(user) for user in (1, 3)} == {1: 4, 3: 6}
+    assert (found.without.agreement, found.fitted.agreement) == ("poor", "close")
+    assert found.fitted.apart("mean_wait_s") < 1.1
+    by_user, *others = found.steps
+    assert by_user.by == "user"
+    assert by_user.helped
+    assert not any(step.helped for step in others)
+    assert f"caps of own cores of {len(by_user.caps)} users, from 4 to " in next(found.sentences())
+    assert list(found.sentences())[-1].startswith("On the odd weeks the replay is close, poor without limits: ")
+
+
+def test_a_cap_by_queue_is_taken_before_caps_by_user_that_look_like_it() -> None:
+    found = fit(made_under([{"by": "queue", "value": 1, "cores": 8}]), EASY)
+    assert found.limits is not None
+    assert {"by": "queue", "value": 1, "cores": 8} in found.limits.table()
+    assert found.fitted.agreement == "close"
+
+
+def test_a_log_without_caps_is_given_none() -> None:
+    found = fit(made_under([{"by": "user", "cores": 64}]), EASY)
+    assert (found.steps, found.limits, found.fitted) == ((), None, found.without)
+    first, last = found.sentences()
+    assert first == "The log shows no caps: hardly any job waited while the machine had cores for it."
+    assert last.startswith("On the odd weeks the replay is close: a mean wait of ")
+
+
+def test_what_was_tried_and_did_not_help_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "_HELPED", 1.0)
+    found = fit(made_under([{"by": "user", "value": 1, "cores": 4}]), EASY)
+    assert found.limits is None
+    assert found.fitted == found.without
+    assert next(found.sentences()).startswith("Tried, and not taken: ")
+
+
+def test_what_cannot_be_fitted_is_refused_in_one_sentence() -> None:
+    work = made_under([{"by": "user", "value": 1, "cores": 4}], weeks=4)
+    with pytest.raises(sm.RequestError, match="does not say when its jobs started; limits are fitted to a log with"):
+        fit(replace(work, extras={}), EASY)
+    with pytest.raises(sm.RequestError, match=r"has no waits of 4 weeks; .* give a longer log"):
+        fit(work.between(0, 3 * WEEK), EASY)
+    with pytest.raises(sm.RequestError, match="limits are given, and limits are to be fitted; leave out one of them"):
+        fit(work, QueueOptions.checked(limits=[{"by": "user", "jobs": 1}]))
