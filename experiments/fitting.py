@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from experiments.calibration import Calibration, Held, calibrate, distance, several
 from experiments.inputs import count_of
+from experiments.option import FITTED
 from simmodels.clusters.limits import Limits, numbers_of
 from simmodels.errors import RequestError
 from simmodels.ground.durations import as_hours
@@ -187,6 +188,43 @@ def fit(log: Workload, options: QueueOptions, *, begin: Callable[[str], None] = 
     return Fitted(tuple(steps), without, fitted)
 
 
+def with_fitted_limits(
+    options: Mapping[str, Any], log: Workload, note: Callable[[str], None], *, until_s: float = np.inf
+) -> Mapping[str, Any]:
+    """Return options of a queue in which limits that are to be fitted are those that a log shows.
+
+    They are fitted under FCFS with EASY backfilling, and no cap is below the widest job of its value.
+
+    Parameters
+    ----------
+    options
+        The options, by name; limits may be `FITTED`.
+    log
+        Jobs with waits, on a machine of `max_cores`.
+    note
+        Is called with each sentence about what was fitted.
+    until_s
+        Nothing that happened later is known: only jobs that had started by then are looked at.
+
+    Raises
+    ------
+    RequestError
+        See `fit`.
+    """
+    if options.get("limits") != FITTED:
+        return options
+    past = log if until_s == np.inf else log.take(log.submit_s + logged_wait_s(log) <= until_s)
+    found = fit(past, QueueOptions.checked())
+    for sentence in found.sentences():
+        note(sentence)
+    rows: list[Row] = []
+    for step in found.steps:
+        widest = _widest(log, numbers_of(log.numbers_by_name, step.by))
+        wide = replace(step, caps={value: max(cores, widest[value]) for value, cores in step.caps.items()})
+        rows += _taken([wide])
+    return {**options, "limits": Limits(rows) if rows else None}  # type: ignore[arg-type]  # rows are checked there
+
+
 @dataclass(frozen=True, slots=True)
 class _Replays:
     """Replays of a log under limits, and how far they are from it.
@@ -220,7 +258,7 @@ class _Replays:
         """Return the caps by a column under which the waits are nearest; None if the log shows none.
 
         Caps are read off one half of the even weeks, and judged on the other half. They are tightened percentile by
-        percentile, except for values that then wait far longer than by the log: these keep the cap before, or have none.
+        percentile, except for values that then wait far longer than by the log: they keep the cap before, or have none.
         """
         weeks = np.arange(self.week.max() + 1)
         halves = [weeks % 4 == 0, weeks % 4 == 2]
@@ -340,15 +378,23 @@ def caps_of(log: Workload, by: str, percentiles: Sequence[float], weeks: NDArray
             held, need, log, weeks, time_s[here]
         )
     shown = np.bincount(party, weight_s, len(names)) >= _LEAST_S
-    widest = np.zeros(len(names), np.int64)
-    known = log.known() & (values >= 0) & np.isin(values, names)
-    np.maximum.at(widest, np.searchsorted(names, values[known]), log.cores[known])
+    widest_of = _widest(log, values)
+    widest = np.array([widest_of[name] for name in names.tolist()], dtype=np.int64)
     found = []
     for percentile in percentiles:
         caps = np.maximum(_weighted_percentile(party, in_use, weight_s, percentile, len(names)), widest)
         kept = shown & (caps < size)
         found.append(dict(zip(names[kept].tolist(), caps[kept].tolist(), strict=True)))
     return found
+
+
+def _widest(log: Workload, values: Ints) -> dict[int, int]:
+    """Return the cores of the widest job of each value."""
+    known = log.known() & (values >= 0)
+    names, of = np.unique(values[known], return_inverse=True)
+    widest = np.zeros(len(names), np.int64)
+    np.maximum.at(widest, of, log.cores[known])
+    return dict(zip(names.tolist(), widest.tolist(), strict=True))
 
 
 def _week_of(log: Workload, at_s: Floats) -> Ints:

@@ -77,7 +77,8 @@ class Futures:
             )
         self._again = partial(Futures, log, cores=cores, options=options, seed=seed)
         log = with_limits(log)
-        # Futures have of the log's columns what the orders read: each is copied for each future.
+        named |= set() if options.limits is None else set(options.limits.columns)
+        # Futures have of the log's columns what orders and limits read: each is copied for each future.
         log = replace(log, extras={name: column for name, column in log.extras.items() if name in named})
         self.log = log
         self.seed = seed
@@ -186,7 +187,7 @@ class Present:
         unknown = sorted(set(self.past.log.extras) - {"user"})
         if unknown:
             raise RequestError(
-                f"the order names {unknown[0]}, which a new job has not", "give --job ID of one of the log"
+                f"the order or a limit names {unknown[0]}, which a new job has not", "give --job ID of one of the log"
             )
         number, length_s = np.array([int(self.past.log.job_id.max(initial=0)) + 1]), np.array([limit_s])
         one = Workload(number, np.array([self.at_s]), length_s, length_s, np.array([cores]), user_id=np.array([user]))

@@ -21,6 +21,10 @@ OUT: Final = "What comes out"
 """Panels of the help."""
 
 
+FITTED: Final = "fitted"
+"""Stands for limits that are fitted to the log when it is read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """The mark of a field that is an option.

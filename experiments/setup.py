@@ -1,15 +1,16 @@
 """Setup: how one simulation of a comparison is run, and what came of it."""
 
 import inspect
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import pandas as pd
 
+from experiments.fitting import with_fitted_limits
 from experiments.inputs import describe_error
-from experiments.option import POLICY, RUN, Models, Option, Seed, Tau, flag_of
+from experiments.option import FITTED, POLICY, RUN, Models, Option, Seed, Tau, flag_of
 from experiments.policy import HEURISTICS, ROUTERS, TARGETED, Kind, Policy, policy_of
 from experiments.scenario import Scenario
 from simmodels.clusters.site import Site
@@ -111,6 +112,21 @@ class Setup:
             chosen["rebalance_s"] = self.rebalance_s
         object.__setattr__(self, "options", chosen)
 
+    def fitted_to(self, scenario: Scenario, note: Callable[[str], None]) -> "Setup":
+        """Return the setup in which limits that are to be fitted are those that the log of a scenario shows.
+
+        Raises
+        ------
+        RequestError
+            See `experiments.fitting.fit`.
+        """
+        log = replace(scenario.workload, max_cores=scenario.cores)
+        return self._with(with_fitted_limits(self.options, log, note))
+
+    def _with(self, options: Mapping[str, Any]) -> "Setup":
+        """Return the setup with other options, which have what heuristic and router stand for."""
+        return replace(self, heuristic=None, router=None, options=options)
+
     def require(self, policies: Collection[Policy]) -> None:
         """Refuse options that none of the policies has, or that are out of range.
 
@@ -126,8 +142,9 @@ class Setup:
                 owner = " or ".join(owners) or "an auction that forwards (router Auction)"
                 asked = ", ".join(policy.name for policy in policies)
                 raise RequestError(f"{name} has no effect on {asked}", f"use it with {owner}")
+        known = self._with({name: value for name, value in self.options.items() if value != FITTED})
         for policy in policies:
-            self._rules(policy, _ONE_JOB)
+            known._rules(policy, _ONE_JOB)  # noqa: SLF001  of this class
 
     def _rules(
         self, policy: Policy, reference: Workload | None

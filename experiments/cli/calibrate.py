@@ -15,6 +15,7 @@ from experiments.fitting import Fitted, fit
 from experiments.inputs import WorkloadFile, notes_of
 from experiments.option import OUT, Group, Json, Models, Option
 from experiments.outputs import require_writable
+from simmodels.errors import RequestError
 from simmodels.ground.cards import number
 from simmodels.ground.files import ending_of, write_csv
 from simmodels.policies.queue_options import QueueOptions
@@ -39,6 +40,8 @@ class Calibrate:
 
 def calibrate(asked: Calibrate) -> int:
     """Fit limits to a log, say what was taken and how much nearer the replay came; return the exit status."""
+    if "limits" in asked.options:
+        raise RequestError("--limits has no effect where limits are fitted", "omit it")
     options, out = QueueOptions.checked(**asked.options), asked.out
     if out is not None:
         ending_of(out, (".csv",), "the name of the limits")

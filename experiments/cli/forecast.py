@@ -11,6 +11,7 @@ import numpy as np
 from experiments.cli.derive import command
 from experiments.cli.output import DONE, command_line, print_json, print_line, print_note
 from experiments.dates import instant_of
+from experiments.fitting import with_fitted_limits
 from experiments.forecasting import Futures, Present
 from experiments.inputs import WorkloadFile, count_of, notes_of
 from experiments.option import Json, Models, Option, Seed
@@ -72,7 +73,7 @@ def forecast(asked: Forecast) -> int:
     log = log.take(np.argsort(log.submit_s, kind="stable"))
     at_s = _instant(asked.at, log)
     cores = log.max_cores or 1
-    chosen = QueueOptions.checked(**asked.options)
+    chosen = QueueOptions.checked(**with_fitted_limits(asked.options, log, print_note, until_s=at_s))
     if user is not None and all(OF_USERS.isdisjoint(order.needs) for order in chosen.both):
         raise RequestError(
             f"--user has no effect under {chosen.order.name}", "omit it, or choose an order that names the user"

@@ -8,7 +8,7 @@ from typing import Any, Final, get_origin
 from experiments.cli.options import Derived, derived_of, plain_type, plainly, shown_default
 from experiments.cli.output import print_warning
 from experiments.inputs import named_priority, parts
-from experiments.option import POLICY, Models, Option, flag_of
+from experiments.option import FITTED, POLICY, Models, Option, flag_of
 from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.clusters.limits import Limits
 from simmodels.clusters.shares import Shares
@@ -89,8 +89,10 @@ def _accepted(flag: str, name: str, kind: Any) -> tuple[str | None, Callable[[st
     """Return the metavar of a type that requests do not have, and what makes a value of a text."""
     if kind is Priority:
         return name.upper().split("_")[-1], lambda text: named_priority(text, "bid" if name == "bid" else "order")
-    if kind in {Limits, Shares}:
-        return "FILE", kind.read
+    if kind is Limits:
+        return f"FILE|{FITTED}", lambda text: FITTED if text == FITTED else Limits.read(text)
+    if kind is Shares:
+        return "FILE", Shares.read
     if name == "threshold_s":
         return None, lambda text: _threshold(flag, text)
     if get_origin(kind) is tuple:

@@ -56,7 +56,7 @@ def simulate(asked: Simulate) -> int:
     outputs = wanted.of_one(rigid=request.folder is None, data=data)
     failed: dict[Path, str] = {}
     with Steps(2 + len(outputs)) as shown:
-        scenario = read(request, setup, [main], wanted, shown)
+        scenario, setup = read(request, setup, [main], wanted, shown)
         shown.begin(main.name)
         cell = setup.run(scenario, main)
         if cell.schedule is not None:
@@ -85,17 +85,21 @@ def _main(setup: Setup) -> Policy:
 # -- what `compare` does, too -----------------------------------------------------------------------
 
 
-def read(request: ScenarioRequest, setup: Setup, policies: Sequence[Policy], wanted: Outputs, shown: Steps) -> Scenario:
-    """Return the scenario that is asked for, and say what came in."""
+def read(
+    request: ScenarioRequest, setup: Setup, policies: Sequence[Policy], wanted: Outputs, shown: Steps
+) -> tuple[Scenario, Setup]:
+    """Return the scenario that is asked for, and the setup for it, and say what came in."""
     shown.begin("reading the workload")
     scenario = request.read()
+    fitted: list[str] = []
+    setup = setup.fitted_to(scenario, fitted.append)
     _check(scenario, setup, policies, wanted)
-    for line in scenario.notes:
+    for line in (*scenario.notes, *fitted):
         shown.print_note(line)
     for each in policies:
         if warning := _tie_warning(each.priority, scenario):
             shown.print_warning(warning)
-    return scenario
+    return scenario, setup
 
 
 def close(cells: Sequence[Cell], files: Sequence[Path], failed: Mapping[Path, str], wrote: str = "") -> int:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from experiments import fitting
-from experiments.fitting import caps_of, fit
+from experiments.fitting import caps_of, fit, with_fitted_limits
 from simmodels.policies.queue_options import QueueOptions
 
 H, DAY, WEEK = 3600.0, 86_400.0, 7 * 86_400.0
@@ -158,3 +158,21 @@ def test_what_cannot_be_fitted_is_refused_in_one_sentence() -> None:
         fit(work.between(0, 3 * WEEK), EASY)
     with pytest.raises(sm.RequestError, match="limits are given, and limits are to be fitted; leave out one of them"):
         fit(work, QueueOptions.checked(limits=[{"by": "user", "jobs": 1}]))
+
+
+def test_a_forecast_sees_nothing_that_came_later() -> None:
+    """Caps are those of the past alone, except that they are never below a job's width."""
+    work = made_under([{"by": "user", "value": 1, "cores": 4}])
+    at_s = 10 * WEEK
+    later = replace(work, extras={**work.extras, "wait_s": np.where(work.submit_s > at_s, 0.0, work.extras["wait_s"])})
+    found, other = (
+        with_fitted_limits({"limits": "fitted", "order": "SAF"}, each, lambda _: None, until_s=at_s)
+        for each in (work, later)
+    )
+    assert found == other
+    assert found["order"] == "SAF"
+    assert {"by": "user", "value": 1, "cores": 4} in found["limits"].table()
+    wide = replace(work, cores=np.where((work.submit_s > at_s) & (work.user_id == 1), 9, work.cores))
+    widened = with_fitted_limits({"limits": "fitted"}, wide, lambda _: None, until_s=at_s)
+    assert {"by": "user", "value": 1, "cores": 9} in widened["limits"].table()
+    assert with_fitted_limits({"order": "SAF"}, work, lambda _: None) == {"order": "SAF"}

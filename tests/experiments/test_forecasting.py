@@ -206,7 +206,7 @@ def test_an_order_that_names_the_runtime_is_refused_and_one_of_another_column_go
     present = futures_of(log, order=order).go_to(float(log.submit_s[2000]))
     assert set(present.snapshot.jobs.extras) == {"worth"}
     assert (present.forecast(int(log.job_id[2000]), futures=5).starts_s >= present.at_s).all()
-    with pytest.raises(sm.RequestError, match="the order names worth, which a new job has not"):
+    with pytest.raises(sm.RequestError, match="the order or a limit names worth, which a new job has not"):
         present.forecast_new(1, 60.0)
 
 

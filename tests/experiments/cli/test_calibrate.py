@@ -69,3 +69,57 @@ def test_without_limits_no_file_is_written(run: Run) -> None:
     assert "The log shows no caps" in out
     assert "no limits were taken, and nothing was written to limits.csv" in err
     assert not Path("limits.csv").exists()
+
+
+LOG = ("-w", "log.swf", "--clean", "runnable")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("simulate", *LOG), ("compare", *LOG, "--orders", "FCFS,SAF"), ("simulate", *LOG, "--clusters", "64")],
+)
+def test_fitted_limits_are_those_that_calibrate_writes(words: tuple[str, ...], run: Run) -> None:
+    run("calibrate", *LOG, "--out", "limits.csv")
+    fitted, written, without = (
+        run(*words, "--json", *limits) for limits in (("--limits", "fitted"), ("--limits", "limits.csv"), ())
+    )
+    assert fitted.status == 0
+    assert "Taken: caps of own cores of " in fitted.err
+    assert fitted.out.replace('"fitted"', '"limits.csv"') == written.out
+    assert json.loads(fitted.out)["setup"] != json.loads(without.out)["setup"]
+
+
+def test_a_forecast_takes_limits_that_the_past_shows(run: Run) -> None:
+    words = ("forecast", *LOG, "--new", "4,1h", "--futures", "5", "--json", "--limits", "fitted", "--at")
+    status, out, err = run(*words, "50d")
+    assert status == 0
+    assert "Taken: caps of own cores of " in err
+    assert {"by": "user", "value": 1, "cores": 4} in json.loads(out)["limits"]
+    assert run(*words, "20d").err.endswith("give a longer log\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("calibrate", *LOG, "--limits", "fitted"), "--limits has no effect where limits are fitted; omit it"),
+        (
+            ("simulate", *LOG, "--limits", "fitted", "--heuristic", "FirstFit", "--cores-per-machine", "8"),
+            "limits has no effect on FirstFit; use it with a queue",
+        ),
+        (
+            ("simulate", "-w", "short.swf", "--limits", "fitted"),
+            "limits are fitted on every second week and judged on ",
+        ),
+        (
+            ("compare", "-w", "no_waits.swf", "--orders", "SAF", "--limits", "fitted"),
+            "does not say when its jobs started",
+        ),
+    ],
+)
+def test_what_cannot_be_fitted_is_one_sentence(words: tuple[str, ...], said: str, run: Run) -> None:
+    wl.write_swf(made_under([{"by": "user", "value": 1, "cores": 4}], weeks=2), "short.swf")
+    wl.write_swf(wl.lublin(jobs=50, cores=32, seed=3), "no_waits.swf")
+    status, out, err = run(*words)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
