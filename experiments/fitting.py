@@ -80,17 +80,21 @@ class Fitted:
         What was taken, in this order, then what was tried beside it and is of no help.
     without, fitted
         Of replays without limits and with those that helped, on the odd weeks; the same where none did.
+    before, after
+        How far the waits of odd weeks are from those of the log, without limits and with them.
     """
 
     steps: tuple[Step, ...]
     without: Calibration
     fitted: Calibration
+    before: float
+    after: float
 
     @property
     def limits(self) -> Limits | None:
-        """Return the limits that helped on the even weeks; None if none did."""
+        """Return the limits that helped on the even weeks, if they do on the odd ones too; None if none did."""
         rows = _taken(self.steps)
-        return Limits(rows) if rows else None  # type: ignore[arg-type]  # rows are checked there
+        return Limits(rows) if rows and self.after < self.before else None  # type: ignore[arg-type]  # rows are checked there
 
     def table(self) -> dict[str, Any]:
         """Return all of it by name, as JSON holds it; waits in hours."""
@@ -104,7 +108,8 @@ class Fitted:
             "without": _hours(self.without.replayed) | _nearness(self.without),
             "fitted": _hours(self.fitted.replayed) | _nearness(self.fitted),
         }
-        return {"fitted": steps, "held_out": held_out}
+        distances = {"before": self.before, "after": self.after, "helped": self.limits is not None}
+        return {"fitted": steps, "held_out": held_out, **distances}
 
     def sentences(self) -> Iterator[str]:
         """Hand out what was taken, what was of no help, and how much nearer the replay came."""
@@ -121,11 +126,13 @@ class Fitted:
             for waits in (self.without.logged, self.without.replayed, self.fitted.replayed)
         )
         before, after = self.without.agreement, self.fitted.agreement
-        if self.limits is None:
+        if not _taken(self.steps):
             yield f"On the odd weeks the replay is {before}: a mean wait of {without_h}, {logged_h} logged."
         else:
             waits = f"{fitted_h}, {without_h} without limits, {logged_h} logged"
             yield f"On the odd weeks the replay is {after}, {before} without limits: a mean wait of {waits}."
+        if self.limits is None and _taken(self.steps):
+            yield "That is no nearer to the log: no limits are used."
 
 
 def _hours(waits: Mapping[str, float]) -> dict[str, object]:
@@ -184,8 +191,10 @@ def fit(log: Workload, options: QueueOptions, *, begin: Callable[[str], None] = 
         steps.append(tried[0])
         columns.remove(tried[0].by)
     begin("the weeks held out")
-    without, fitted = (replays.calibration(rows, week % 2 == 1) for rows in ([], _taken(steps)))
-    return Fitted(tuple(steps), without, fitted)
+    replayed = [replays.replay(rows) for rows in ([], _taken(steps))]
+    without, fitted = (replays.calibration(each) for each in replayed)
+    before, after = (distance(*replays.waits_s(each, week % 2 == 1)[1:]) for each in replayed)
+    return Fitted(tuple(steps), without, fitted, before, after)
 
 
 def with_fitted_limits(
@@ -218,7 +227,7 @@ def with_fitted_limits(
     for sentence in found.sentences():
         note(sentence)
     rows: list[Row] = []
-    for step in found.steps:
+    for step in found.steps if found.limits is not None else ():
         widest = _widest(log, numbers_of(log.numbers_by_name, step.by))
         wide = replace(step, caps={value: max(cores, widest[value]) for value, cores in step.caps.items()})
         rows += _taken([wide])
@@ -247,12 +256,17 @@ class _Replays:
         given = {**self.options.by_name(), "limits": rows or None}
         return simulate(self.log, **given)
 
-    def calibration(self, rows: Sequence[Row], of: NDArray[np.bool_]) -> Calibration:
-        """Return how far a replay under limits is from the log, for some of the jobs."""
-        replayed = self.replay(rows)
-        found = calibrate(replace(replayed, counted=replayed.counted & of))
-        assert found is not None  # noqa: S101  some of them have a wait
+    def calibration(self, replayed: Schedule) -> Calibration:
+        """Return how far a replay is from the log on the odd weeks."""
+        found = calibrate(replace(replayed, counted=replayed.counted & (self.week % 2 == 1)))
+        assert found is not None  # noqa: S101  some of their jobs have a wait
         return found
+
+    def waits_s(self, replayed: Schedule, of: NDArray[np.bool_]) -> tuple[NDArray[np.intp], Floats, Floats]:
+        """Return which of some jobs have a wait in the log and in a replay, and these waits."""
+        wait_s = replayed.start_s - self.log.submit_s
+        jobs = np.flatnonzero(of & replayed.counted & ~np.isnan(self.wait_s) & ~np.isnan(wait_s))
+        return jobs, self.wait_s[jobs], wait_s[jobs]
 
     def best(self, by: str, taken: Sequence[Row]) -> Step | None:
         """Return the caps by a column under which the waits are nearest; None if the log shows none.
@@ -292,11 +306,11 @@ class _Replays:
         far = []
         logged_s, replayed_s = np.zeros((2, int(of.max()) + 1))
         for caps, other in zip(trial, (2, 0), strict=True):
-            wait_s = (replayed := self.replay([*taken, *_rows(by, caps)])).start_s - self.log.submit_s
-            jobs = (self.week % 4 == other) & replayed.counted & ~np.isnan(self.wait_s) & ~np.isnan(wait_s)
-            far.append(distance(self.wait_s[jobs], wait_s[jobs]))
-            logged_s += np.bincount(of[jobs], self.wait_s[jobs] + MINUTE, len(logged_s))
-            replayed_s += np.bincount(of[jobs], wait_s[jobs] + MINUTE, len(logged_s))
+            replayed = self.replay([*taken, *_rows(by, caps)])
+            jobs, wait_s, found_s = self.waits_s(replayed, self.week % 4 == other)
+            far.append(distance(wait_s, found_s))
+            logged_s += np.bincount(of[jobs], wait_s + MINUTE, len(logged_s))
+            replayed_s += np.bincount(of[jobs], found_s + MINUTE, len(logged_s))
         return float(np.mean(far)), replayed_s / np.maximum(logged_s, MINUTE)
 
 

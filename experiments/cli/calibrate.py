@@ -71,7 +71,7 @@ def calibrate(asked: Calibrate) -> int:
 def _table(fitted: Fitted) -> Table:
     """Return the waits as logged, without limits and with those that were fitted."""
     table = Table(box=box.SIMPLE, pad_edge=False)
-    for heading in ("", "mean", "median", "95th percentile", "rank correlation", "the replay is"):
+    for heading in ("", "mean", "median", "95 %", "ranks", "the replay is"):
         table.add_column(heading, justify="left" if heading in {"", "the replay is"} else "right")
     held_out = fitted.table()["held_out"]
     names = {"logged": AS_LOGGED, "without": "without limits", "fitted": "fitted"}

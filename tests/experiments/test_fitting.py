@@ -150,6 +150,18 @@ def test_what_was_tried_and_did_not_help_is_no_limit(monkeypatch: pytest.MonkeyP
     assert next(found.sentences()).startswith("Tried, and not taken: ")
 
 
+def test_limits_that_do_not_help_on_the_weeks_held_out_are_not_used() -> None:
+    """User 1 is under a cap in even weeks, and in odd ones nobody waits."""
+    work = made_under([{"by": "user", "value": 1, "cores": 4}])
+    odd = work.submit_s // WEEK % 2 == 1
+    found = fit(replace(work, extras={**work.extras, "wait_s": np.where(odd, 0.0, work.extras["wait_s"])}), EASY)
+    assert found.steps[0].helped
+    assert found.after > found.before
+    assert found.limits is None
+    assert list(found.sentences())[-1] == "That is no nearer to the log: no limits are used."
+    assert found.table()["helped"] is False
+
+
 def test_what_cannot_be_fitted_is_refused_in_one_sentence() -> None:
     work = made_under([{"by": "user", "value": 1, "cores": 4}], weeks=4)
     with pytest.raises(sm.RequestError, match="does not say when its jobs started; limits are fitted to a log with"):
