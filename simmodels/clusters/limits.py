@@ -426,9 +426,15 @@ def _party(key: tuple[str, str], caps: Mapping[str, float]) -> Party:
         key,
         int(caps.get("jobs", NO_LIMIT)),
         int(caps.get("cores", NO_LIMIT)),
-        NO_LIMIT if core_minutes is None else math.floor(core_minutes * _MINUTE_S),
+        NO_LIMIT if core_minutes is None else _whole_seconds(core_minutes),
         caps.get("walltime_s", math.inf),
     )
+
+
+def _whole_seconds(minutes: float) -> int:
+    """Return the most whole seconds that are no more than these minutes: 492 of 8.2, whose product with 60 is less."""
+    seconds = round(minutes * _MINUTE_S)
+    return seconds if seconds / _MINUTE_S <= minutes else seconds - 1
 
 
 def _as_limit(row: object) -> Limit:

@@ -124,6 +124,13 @@ def test_a_head_that_is_put_over_a_limit_by_its_own_user_gives_up_its_reservatio
     assert sm.simulate(jobs, cores=5, engine=engine).start_s.tolist() == [0, 10, 1, 20]
 
 
+def test_core_minutes_that_come_to_the_limit_are_no_more_than_it() -> None:
+    """8.2 minutes are 492 s, and 8.2 * 60 is a little less."""
+    jobs = log((0, 21, 7, 1), (0, 23, 15, 1))
+    assert sm.simulate(jobs, cores=32, limits=[{"core_minutes": 8.2}]).start_s.tolist() == [0, 0]
+    assert sm.simulate(jobs, cores=32, limits=[{"core_minutes": 8.19}]).start_s.tolist() == [0, 21]
+
+
 def test_what_a_group_has_its_parent_has_too() -> None:
     rules = [
         {"group": "science", "jobs": 2},
