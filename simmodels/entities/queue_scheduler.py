@@ -19,6 +19,7 @@ from simmodels.entities.queue_news import QueueNews
 from simmodels.entities.queue_plan import QueuePlan, require_predictable
 from simmodels.errors import RequestError
 from simmodels.passes import queue_events as queue
+from simmodels.passes.queue_order import place_of
 from simmodels.passes.queue_transfer import take_over
 from simmodels.policies.options import takes_options
 from simmodels.policies.parties import require_startable
@@ -423,7 +424,7 @@ class QueueScheduler(Scheduler):
             return self.waiting
         now = float(self.env.now)
         row = np.array(self._rows.row_of(self.order.columns, job), np.float64)
-        place = queue.place_of(self._queue, job.estimate_s, job.runtime_s, float(job.cores), row, now)
+        place = place_of(self._queue, job.estimate_s, job.runtime_s, float(job.cores), row, now)
         return self.waiting[:place] + self.waiting[len(self.queued) :]
 
     def _requeue(self, slot: int, now: float) -> None:

@@ -5,18 +5,16 @@ asks the pass of the backfilling, and applies its answer; so each rule (threshol
 jobs) is written once.
 """
 
-from typing import Final
-
 import numpy as np
 
-from simmodels.ground.compiled import compiled, inlined
+from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import MOST
 from simmodels.ground.signals import heed_signals
 from simmodels.passes import fair_share
 from simmodels.passes.backfilling import is_behind, reservation, start_backfilled, start_heads
 from simmodels.passes.conservative import first_promise, start_reserved
-from simmodels.passes.keys import key_of, refuse
 from simmodels.passes.limiting import count_end, first_in_line, is_over, note_size
+from simmodels.passes.queue_order import key_for, make_scratch, sort_moving
 from simmodels.structures.arrays import grown
 from simmodels.structures.classes import expect_back, have_started, new_classes, places
 from simmodels.structures.held_jobs import drop, lay, put_back, release_all
@@ -31,53 +29,7 @@ from simmodels.structures.queue_state import (
     WAITING,
     queue_at,
 )
-from simmodels.structures.sorted_blocks import insert, least_cores, new_sorted_blocks, refill, remove, sort_pairs
-
-_AHEAD: Final = -float("inf")  # the key of warm and overdue jobs: before all others, among themselves by slot
-
-
-# -- keys ---------------------------------------------------------------------------------------
-
-
-@inlined
-def _key_among(ahead, columns, order, row, slot, now):
-    """Return the key of a waiting job in an order, NaN if it gives no number; slots below `ahead` go before all others.
-
-    `columns` are submit, estimate, runtime, cores and draw by slot; `row` says where the rows are that the order reads.
-    """
-    if slot < ahead:
-        return _AHEAD
-    submit, estimate, runtime, cores, draw = columns
-    drawn = draw[slot] if slot < draw.size else 0.0
-    at = row[0] + slot * row[1]
-    return key_of(order, submit[slot], estimate[slot], runtime[slot], cores[slot], drawn, now, at)
-
-
-@compiled
-def _key(queue, order, row, slot, now):
-    """Return the key of a waiting job in an order, infinity if it gives no number, which the queue notes."""
-    columns = queue.submit, queue.estimate, queue.runtime, queue.cores, queue.draw
-    key = _key_among(max(queue.warm, queue.overdue_below), columns, order, row, slot, now)
-    return refuse(queue, slot, now) if np.isnan(key) else key
-
-
-@compiled
-def place_of(queue, estimate, runtime, cores, row, now):
-    """Return how many of those that wait, as last sorted, stand before a job that would be submitted now (draw 0.5)."""
-    key = queue.order(now, estimate, runtime, cores, 0.0, now, 0.5, np.int64(row.ctypes.data))
-    if queue.limited:
-        release_all(queue)
-    before = 0
-    for c in range(queue.waiting.blocks):
-        b = queue.waiting.chain[c]
-        count = queue.waiting.count[b]
-        if not queue.waiting.key[b, count - 1] > key:  # a key that is no number comes last
-            before += count
-            continue
-        for i in range(count):
-            before += not queue.waiting.key[b, i] > key
-        break
-    return before
+from simmodels.structures.sorted_blocks import insert, least_cores, remove
 
 
 @compiled
@@ -122,91 +74,16 @@ def has_fitting(queue):
     return queue.waiting.size > 0 and least_cores(queue.waiting) <= queue.free
 
 
-@compiled
-def sort_again(queue, ordered, order, row, key, now):
-    """Recompute the keys of an ordered list, and sort it; most often the order is as it was, and nothing moves."""
-    ahead, ends, slots = max(queue.warm, queue.overdue_below), queue.ends, queue.slots
-    columns = queue.submit, queue.estimate, queue.runtime, queue.cores, queue.draw  # read once, and not for each job
-    n = 0
-    is_sorted = True
-    before, slot_before = -np.inf, np.int64(-1)
-    for c in range(ordered.blocks):
-        heed_signals()
-        b = ordered.chain[c]
-        for i in range(ordered.count[b]):
-            slot = ordered.slot[b, i]
-            value = _key_among(ahead, columns, order, row, slot, now)
-            if np.isnan(value):
-                value = refuse(queue, slot, now)
-            is_sorted &= before < value or (before == value and slot_before < slot)
-            before, slot_before = value, slot
-            key[slot] = value
-            ordered.key[b, i] = value
-            ends[n] = value
-            slots[n] = slot
-            n += 1
-    if not is_sorted:
-        sort_pairs(ends, slots, queue.ends2, queue.slots2, n)
-        refill(ordered, ends, slots, queue.cores, queue.estimate, n)
-
-
-@compiled
-def make_scratch(queue):
-    """Begin a decision: nothing has started, and the scratch is as long as the queue."""
-    queue.begun = 0
-    queue.backfilled = 0
-    if queue.waiting.size + queue.hidden > queue.placed.size:
-        room = 2 * queue.waiting.size + queue.hidden
-        queue.placed = np.empty(room, np.int64)
-        queue.slots = np.empty(room, np.int64)
-        queue.slots2 = np.empty(room, np.int64)
-        queue.ends = np.empty(room, np.float64)
-        queue.ends2 = np.empty(room, np.float64)
-
-
-@compiled
-def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
-    """Go over to another order; what waits is sorted again."""
-    queue.refused = -1
-    queue.needs_replan = True
-    if queue.limited:
-        release_all(queue)
-    queue.order = order
-    queue.backfill_order = backfill_order
-    queue.moving = moving
-    queue.backfill_moving = backfill_moving
-    queue.holds = queue.limited and queue.backfilling != CONSERVATIVE and not (moving or backfill_moving)
-    make_scratch(queue)
-    if same:
-        queue.backfill = queue.waiting
-    else:
-        if queue.backfill_key.size < queue.key.size:
-            queue.backfill_key = np.empty(queue.key.size, np.float64)
-        backfill = new_sorted_blocks(64)
-        n = 0
-        for c in range(queue.waiting.blocks):
-            b = queue.waiting.chain[c]
-            for i in range(queue.waiting.count[b]):
-                queue.slots[n] = queue.waiting.slot[b, i]
-                queue.ends[n] = 0.0
-                n += 1
-        refill(backfill, queue.ends, queue.slots, queue.cores, queue.estimate, n)
-        queue.backfill = backfill
-        sort_again(queue, backfill, backfill_order, queue.backfill_row, queue.backfill_key, now)
-    queue.same_order = same
-    sort_again(queue, queue.waiting, order, queue.row, queue.key, now)
-
-
 # -- in and out of the lists ----------------------------------------------------------------------
 
 
 @compiled
 def _enter(queue, slot, now):
     """Put a job into the queue's lists."""
-    key = _key(queue, queue.order, queue.row, slot, now)
+    key = key_for(queue, queue.order, queue.row, slot, now)
     queue.key[slot] = key
     if not queue.same_order:
-        queue.backfill_key[slot] = _key(queue, queue.backfill_order, queue.backfill_row, slot, now)
+        queue.backfill_key[slot] = key_for(queue, queue.backfill_order, queue.backfill_row, slot, now)
     if queue.holds and is_over(queue, slot):
         lay(queue, slot)
         put_back(queue)
@@ -367,17 +244,6 @@ def _start_placed(queue, first, n, now):
 
 
 @compiled
-def _sort_moving(queue, now):
-    """Sort what waits again, if an order moves with time."""
-    if queue.shared:
-        fair_share.refresh(queue.fair, now)
-    if queue.moving:
-        sort_again(queue, queue.waiting, queue.order, queue.row, queue.key, now)
-    if not queue.same_order and queue.backfill_moving:
-        sort_again(queue, queue.backfill, queue.backfill_order, queue.backfill_row, queue.backfill_key, now)
-
-
-@compiled
 def _most_starts(queue):
     """Return how many jobs may start before the queue is looked at again."""
     left = queue.most_starts - queue.begun
@@ -438,7 +304,7 @@ def decide(queue, now, classes):
         heed_signals()
         sliding = queue.visible_below < queue.arrived
         if queue.moving or queue.backfill_moving:
-            _sort_moving(queue, now)
+            sort_moving(queue, now)
         queue.look_again = False
         more = _start_more(queue, now, classes, queue.backfilling, queue.arrived, n)
         n += more

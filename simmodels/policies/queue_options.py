@@ -9,7 +9,7 @@ from simmodels.clusters.shares import Shares
 from simmodels.errors import RequestError
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import Floats, Ints, as_integer
-from simmodels.passes.queue_events import set_order
+from simmodels.passes.queue_order import set_order
 from simmodels.policies.associations import Associations
 from simmodels.policies.naming import as_order
 from simmodels.policies.options import Options

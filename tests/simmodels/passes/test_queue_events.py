@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simmodels.passes import queue_events as events
+from simmodels.passes.queue_order import set_order
 from simmodels.policies.orders import find_order
 from simmodels.structures.queue_state import grow, open_queue, reservations, waiting_slots
 from simmodels.structures.structure import address_of
@@ -51,7 +52,7 @@ class Stepped:
         first = find_order(order)
         second = first if backfill_order is None else find_order(backfill_order)
         keys = (first.key_function, second.key_function, first.moving, second.moving)
-        events.set_order(self.queue, *keys, second is first, float(now))
+        set_order(self.queue, *keys, second is first, float(now))
 
     @property
     def waiting(self) -> list[int]:
