@@ -16,6 +16,7 @@ import simmodels as sm
 import workloads as wl
 from simmodels.errors import SimModelsError
 from simmodels.policies.queue_options import QueueOptions
+from simmodels.policies.registry import BIDS, ORDERS
 
 WRONG: Final = (None, "x", b"x", 1.5, -1, float("nan"), [], [None], {}, json, np.zeros((2, 2)), pd.DataFrame())
 """What stands in turn for each argument of each public name."""
@@ -27,6 +28,13 @@ FLOW: Final = sm.Workflow(1, 0.0, [10.0, 20.0], 2, [(0, 1)])
 SCHEDULE: Final = sm.simulate(JOBS)
 PAIR: Final = sm.draw_pairs(JOBS, 1, cores=8, initial_jobs=2, trial_jobs=3)[0]
 SCORES: Final = sm.score_jobs(PAIR, 64)
+
+
+@pytest.fixture(autouse=True)
+def registries_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let other tests not meet the orders and bids that are made here."""
+    for registry in (ORDERS, BIDS):
+        monkeypatch.setattr(registry, "users", dict(registry.users))
 
 
 def call(*args: object, **kwargs: object) -> Call:
