@@ -88,8 +88,8 @@ def simulate(
     seed
         Of what is drawn.
     max_requeues
-        How often in succession a job may lose its machines, and all the work of the attempt, if no window ends the
-        simulation; None for any number.
+        How often in succession a job may lose its machines, and all the work of the attempt, and how often machines may
+        be repaired while all jobs wait, if no window ends the simulation; None for any number.
     options
         Of a queue: those of `simmodels.policies.queue_options.QueueOptions`, which says what each does. With a
         `heuristic`: those of `simmodels.policies.placement_options.PlacementOptions`. With a ``bid``: those of
@@ -109,7 +109,7 @@ def simulate(
         An option is out of range, the parts do not go together, the size of the pool is unknown, or no compiled engine
         covers all that is asked for, and one was.
     StoppedError
-        A job was lost more than `max_requeues` times in a row.
+        A job was lost more than `max_requeues` times in a row, or machines were repaired more often while all waited.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Outages: how machines fail, and when they are maintained, as descriptions that both engines read."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, get_args
 
@@ -124,6 +124,16 @@ class MaintenanceWindow:
 def as_max_requeues(given: int | None) -> int | None:
     """Return how often in succession a job may lose all its work; refuse what is no whole number >= 1, or None."""
     return None if given is None else as_integer("max_requeues", given, 1, also="None")
+
+
+def waits_too_long(waiting: Sequence[tuple[int, int]], times: int, now: float) -> StoppedError:
+    """Return the error about jobs, each with its number and cores, that wait while machines fail and are repaired."""
+    job_id, cores = min(waiting, key=lambda job: (-job[1], job[0]))
+    wait = f"and {len(waiting) - 1} more wait" if len(waiting) > 1 else "waits"
+    return StoppedError(
+        f"job {job_id} of {cores} cores {wait} at {now:g} s, and machines were repaired {times:,} times since any ran",
+        "let machines fail less often, leave the job out, simulate a window of time, or allow more max_requeues",
+    )
 
 
 def lost_too_often(job_id: int, times: int, now: float) -> StoppedError:

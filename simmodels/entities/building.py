@@ -113,8 +113,10 @@ def _run_out(env: Environment, source: Source, requeues: Requeues, *, last_s: fl
         if not source.process.is_alive and env.peek() > max(last_s, env.now):
             failed = any(each.failed for each in env.all(Failures))
             boots = any(each.booting for each in env.all(SleepWhenIdle))
-            if not (failed or boots or may_act(deciders, clusters)):
-                return
+            if not may_act(deciders, clusters):
+                if not (failed or boots):
+                    return
+                requeues.note_idle()
         env.step()
         if requeues.error is not None:
             raise requeues.error

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 
 from simpy.events import Event
 
-from simmodels.clusters.outages import MAX_REQUEUES, as_max_requeues, lost_too_often
-from simmodels.entities.attempt import Attempt
+from simmodels.clusters.outages import MAX_REQUEUES, as_max_requeues, lost_too_often, waits_too_long
+from simmodels.entities.attempt import Attempt, Outcome
 from simmodels.entities.capacity_process import CapacityProcess
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
 from simmodels.entities.environment import END, Environment
-from simmodels.entities.events import Lost
+from simmodels.entities.events import Ended
+from simmodels.entities.outages import Failures
 from simmodels.entities.progress import identity
 from simmodels.entities.source import Source
 from simmodels.errors import StoppedError
@@ -62,7 +63,7 @@ def all_done(env: Environment, *, max_requeues: int | None = MAX_REQUEUES) -> Ev
 
 
 class Requeues:
-    """How often in a row jobs lost their machines, and all the work of the attempt.
+    """How often in a row jobs lost their machines, and all the work of the attempt; or waited for them in vain.
 
     Parameters
     ----------
@@ -73,22 +74,41 @@ class Requeues:
     """
 
     def __init__(self, env: Environment, most: int | None) -> None:
+        self._env, self._most = env, as_max_requeues(most)
+        self._ended = 0  # how many attempts have
+        self._idle = -1  # how many had when nothing ran and nothing would but if machines fail and are repaired, ...
+        self._repairs: list[int] = []  # ... and the repairs by then
         self._times: dict[object, tuple[Job, int]] = {}  # by identity; with the job, so that its id stays its own
         self.error: StoppedError | None = None
         """About the first that was lost too often."""
-        most = as_max_requeues(most)
-        if most is not None:
-            env.on(Lost, lambda event: self._see(event.attempt, most, float(env.now)))
+        env.on(Ended, lambda event: self._see(event.attempt))
 
-    def _see(self, attempt: Attempt, most: int, now: float) -> None:
+    def _see(self, attempt: Attempt) -> None:
         """Count a loss of all work; what an attempt of unknown work saved is not known."""
+        self._ended += 1
+        if attempt.outcome is not Outcome.LOST or self._most is None:
+            return
         job = attempt.submitted
         key = identity(job)
         _, times = self._times.pop(key, (job, 0))
         if attempt.work_s == 0.0:
             self._times[key] = job, times + 1
-            if times == most and self.error is None:
-                self.error = lost_too_often(job.job_id, times + 1, now)
+            if times == self._most and self.error is None:
+                self.error = lost_too_often(job.job_id, times + 1, float(self._env.now))
+
+    def note_idle(self) -> None:
+        """Take note that all wait, and nothing will happen but that machines fail and are repaired.
+
+        It raises `StoppedError` if that was too often, wherever machines fail: what waits needs more at once than are
+        ever on.
+        """
+        failures = self._env.all(Failures)
+        if self._idle != self._ended:
+            self._idle, self._repairs = self._ended, [each.repairs for each in failures]
+        times = min((each.repairs - before for each, before in zip(failures, self._repairs, strict=True)), default=0)
+        if self._most is not None and times > self._most:
+            waiting = [(job.job_id, job.cores) for each in self._env.all(Decider) for job in each.waiting]
+            raise waits_too_long(waiting, times, float(self._env.now))
 
 
 class _Watch:

@@ -72,6 +72,8 @@ class Failures:
         law = FailureLaw(mtbf_s=mtbf_s, repair_s=repair_s, shape=shape)  # type: ignore[arg-type]  # it makes seconds
         self.mtbf_s, self.repair_s, self.shape, self._scale_s = law.mtbf_s, law.repair_s, law.shape, law.scale_s
         self._seed = env.seed_of("failures", cluster.name)
+        self.repairs = 0
+        """How many machines have been repaired."""
         env.enter(self)
         self.processes = [env.process(self._run(machine)) for machine in cluster.machines]
 
@@ -93,6 +95,7 @@ class Failures:
             yield env.timeout(self.repair_s)
             yield env.powering()
             machine.release(self)
+            self.repairs += 1
 
 
 class Maintenance:

@@ -271,12 +271,7 @@ def _write_started(auction, events):
 @compiled
 def change_rules(auction, rules, now):
     """Go over to other rules (see `set_rules`); all that waits bids again."""
-    waiting = np.empty(auction.waiting.sum(), np.int64)
-    n = 0
-    for g in range(auction.waiting.size):
-        for i in range(auction.waiting[g]):
-            waiting[n] = auction.heap[g, i]
-            n += 1
+    waiting = all_waiting(auction)
     set_rules(auction, rules)
     auction.ends_size = 0
     if auction.backfilling == EASY:
@@ -408,6 +403,18 @@ def first_open(auction, job):
 def refused_task(auction):
     """Return the task for which the bid gave no number (-1 when there is none), and when."""
     return auction.refused, auction.refused_at
+
+
+@compiled
+def all_waiting(auction):
+    """Return the tasks in the queues of all groups."""
+    found = np.empty(auction.waiting.sum(), np.int64)
+    n = 0
+    for group in range(auction.waiting.size):
+        for k in range(auction.waiting[group]):
+            found[n] = auction.heap[group, k]
+            n += 1
+    return found
 
 
 @compiled

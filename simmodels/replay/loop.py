@@ -152,6 +152,25 @@ def _any_comes(powers):
 
 
 @compiled
+def _repaired(powers, before, begins):
+    """Return how often machines of each cluster whose machines fail were repaired, at least.
+
+    `before` are the repairs of each cluster from which on they are counted; written if the count `begins`.
+    """
+    most = np.iinfo(np.int64).max
+    least = most
+    for cluster in range(powers.size):
+        if powers[cluster] == 0:
+            continue
+        failures = _power_at(powers[cluster]).outages.failures
+        if failures.size > 0:
+            if begins:
+                before[cluster] = failures.sum()
+            least = min(least, failures.sum() - before[cluster])
+    return least if least < most else 0
+
+
+@compiled
 def _any_sleeps(powers):
     """Return whether machines go to sleep."""
     found = False
@@ -331,6 +350,7 @@ def run(
     fine = True
     sleeps = looks = decided = _any_sleeps(powers)
     closing = False
+    idle, repairs = np.int64(-1), np.zeros(powers.size, np.int64)  # the attempts and repairs when all began to wait
     while fine and runs.stuck == NOWHERE:
         heed_signals()
         coming = min(ends_at, switch_at, wake)
@@ -355,8 +375,14 @@ def run(
         closing = done  # what was looked for last still happens
         if quiet and not done and now < coming:
             acts = queue is None and wake < np.inf  # a queue's promise is void if nothing runs, and none comes
-            if coming > last and not acts and not _any_comes(powers):
-                break  # what waits never starts: all machines are on that will be
+            if coming > last and not acts:
+                if not _any_comes(powers):
+                    break  # what waits never starts: all machines are on that will be
+                times = _repaired(powers, repairs, idle != runs.count)
+                idle = runs.count
+                if times > runs.most_requeues:
+                    runs.repairs = times
+                    break  # as many as are needed are never on at once
         if coming > until or coming == np.inf:
             break
         now = coming

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from simmodels.clusters.cluster_spec import Terms
-from simmodels.clusters.outages import lost_too_often
+from simmodels.clusters.outages import lost_too_often, waits_too_long
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.ground.streams import stream
 from simmodels.model import Model
-from simmodels.passes.auction_events import add_free, export_results, refused_task
+from simmodels.passes.auction_events import add_free, all_waiting, export_results, refused_task
 from simmodels.passes.switching import OPEN
 from simmodels.policies.auction_options import AuctionOptions, Kinds, WorkflowColumns, open_auction, raise_refused_bid
 from simmodels.policies.placement_options import PLACED, PlacementOptions
@@ -19,7 +19,7 @@ from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
 from simmodels.replay.auction_loop import run_auction
 from simmodels.replay.platform import Platform, Recorded
-from simmodels.replay.runs import NOWHERE, Runs, fill_lengths
+from simmodels.replay.runs import NOWHERE, Runs, fill_lengths, undone_slots
 from simmodels.results.attempts import numbered, unexpected
 from simmodels.results.auction_results import workflow_outcomes
 from simmodels.results.schedule import UNFINISHED, Schedule
@@ -42,6 +42,9 @@ class _Replay(Protocol):
 
     def refuse(self) -> None:
         """Raise the error of the job that had none."""
+
+    def waiting(self) -> Ints:
+        """Return the rows of what waits, if nothing runs and nothing is to come."""
 
     def schedule(self, last_s: float) -> Schedule:
         """Return the schedule of what ran up to the last instant."""
@@ -71,6 +74,11 @@ class _Rigid:
     def drawn(self, *, asked: bool) -> Floats:
         """Return a uniform number for each slot, if an order asks for it."""
         return stream(self.model.seed, "order", "draw").random(len(self.rows)) if asked else np.empty(0)
+
+    def waiting(self) -> Ints:
+        """Return the rows of the jobs that wait, if none runs and none is to come."""
+        found: Ints = self.rows[undone_slots(self.runs)]
+        return found
 
     def end_s(self, found: Recorded, last_s: float) -> float:
         """Return when the window ends, in seconds; `last_s` is the last instant that happened."""
@@ -239,6 +247,11 @@ class _Auction:
         label = workflow.label(int(task - self.known.first_task[job]))
         raise_refused_bid(self.options.bid, workflow.job_id, label, now)
 
+    def waiting(self) -> Ints:
+        """Return the rows of the tasks that wait for an auction."""
+        found: Ints = all_waiting(self.state)
+        return found
+
     def schedule(self, last_s: float) -> Schedule:
         """Return the schedule, which knows machines if a cluster of the model has some."""
         model, work = self.model, self.model.work
@@ -288,7 +301,7 @@ def replay_on_machines(model: Model) -> Schedule:
     RequestError
         An order or a bid gave no number for a job or task; what a Python function raised is raised again.
     StoppedError
-        A job was lost too often in a row.
+        A job was lost too often in a row, or machines were repaired too often while all waited.
     """
     failures = _FAILURES
     while True:
@@ -303,6 +316,9 @@ def replay_on_machines(model: Model) -> Schedule:
     slot, times = platform.stuck
     if slot != NOWHERE:
         raise lost_too_often(int(model.work.job_id[replay.rows[slot]]), times, last_s)
+    if platform.repairs:
+        jobs = ((int(model.work.job_id[row]), int(model.work.cores[row])) for row in replay.waiting())
+        raise waits_too_long([*jobs], platform.repairs, last_s)
     return replay.schedule(last_s)
 
 

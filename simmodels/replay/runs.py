@@ -61,6 +61,7 @@ RUNS: Final = RunsType(
         ("requeues", _I1),  # how often in a row it was lost, and all the work of the attempt
         ("most_requeues", types.int64),  # as often it may be
         ("stuck", types.int64),  # the first slot that was lost more often; -1 without one
+        ("repairs", types.int64),  # how often machines were repaired while all waited, if that was too often; else 0
         # how checkpoints are written
         ("interval", types.float64),
         ("cost", types.float64),
@@ -114,6 +115,7 @@ def new_runs(whole, estimate, earlier, machines, checkpoints, most_requeues):
     made.requeues = np.zeros(earlier.size, np.int64)
     made.most_requeues = most_requeues
     made.stuck = NOWHERE
+    made.repairs = 0
     made.interval, made.cost, made.coming_back = checkpoints
     made.since = np.full(machines, np.nan)
     made.off = np.empty(64, np.int64)
@@ -190,6 +192,21 @@ def lose_run(runs, slot, warned, now):
     runs.requeues[slot] = runs.requeues[slot] + 1 if runs.work[a] == 0.0 else 0
     if runs.stuck == NOWHERE and runs.requeues[slot] > runs.most_requeues:
         runs.stuck = slot
+
+
+@compiled
+def undone_slots(runs):
+    """Return the slots that are not done."""
+    waits = np.ones(runs.now.size, np.bool_)
+    for a in range(runs.count):
+        waits[runs.slot[a]] &= runs.outcome[a] == UNDONE
+    return np.flatnonzero(waits)
+
+
+@compiled
+def idle_repairs(runs):
+    """Return how often machines were repaired while all waited, if that was too often; else 0."""
+    return runs.repairs
 
 
 @compiled

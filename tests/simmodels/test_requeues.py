@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import simmodels as sm
 from simmodels.engine import Engine
 from simmodels.entities.environment import Process
-from tests.model_scripts import rigid
+from tests.model_scripts import machines_on, rigid
 from tests.refused import refused
 
 ENGINES: list[Engine] = ["simpy", "compiled"]
@@ -137,6 +137,61 @@ def test_both_engines_stop_where_the_attempts_say_so(
         assert (beyond is None) == (not said[-1])
         assert beyond is None or f"lost {most + 1} times in a row by {beyond[0]:g} s" in said[-1]
     assert said[0] == said[1]
+
+
+# -- jobs for which there are never machines enough -------------------------------------------------
+
+LAW = sm.FailureLaw(mtbf_s=10, repair_s=20)
+
+
+def repaired_s(seed: int, until_s: float) -> tuple[list[float], float]:
+    """Return when one of two machines is repaired after `until_s`, up to when both are on; and when that is."""
+    env, cluster = machines_on(2, 1, seed=seed)
+    sm.Failures(env, cluster, mtbf_s=LAW.mtbf_s, repair_s=LAW.repair_s)
+    on, repairs = [True, True], list[float]()
+    both_s = [0.0]
+
+    def see(event: sm.Powered) -> None:
+        on[event.machine.index] = event.machine.is_on
+        if env.now > until_s and not both_s[1:]:
+            repairs.extend([env.now] * event.machine.is_on)
+            both_s.extend([env.now] * all(on))
+
+    env.on(sm.Powered, see)
+    env.run(until=until_s)
+    if all(on):
+        return [], until_s
+    env.run(until=5_000)
+    return repairs, both_s[1]
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("options", [{}, {"backfilling": "none"}, {"bid": "FIFO"}])
+def test_a_job_waits_while_machines_are_repaired_so_often_and_no_more(options: dict[str, Any], seed: int) -> None:
+    repairs_s, start_s = repaired_s(seed, 100.0)
+    work: Any = rigid((0, 0.001, 1), (100, 0.001, 2))
+    if "bid" in options:
+        work = [sm.Workflow(1, 0.0, [0.001], 1), sm.Workflow(2, 100.0, [0.001], 2)]
+    site = sm.Site(machines=2, cores_per_machine=1, failures=LAW)
+    for engine in ENGINES:
+        given_: Any = {"on": site, "seed": seed, "engine": engine, **options}
+        for most in {1, 2, 3, max(len(repairs_s), 1)}:
+            if len(repairs_s) <= most + 1:  # the last one has both on
+                assert sm.simulate(work, **given_, max_requeues=most).start_s.tolist() == [0, start_s]
+                continue
+            when = f"job 2 of 2 cores waits at {repairs_s[most]:g} s, and machines were repaired {most + 1} times ..."
+            with refused(when, sm.StoppedError):
+                sm.simulate(work, **given_, max_requeues=most)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_cluster_that_is_repaired_often_says_nothing_of_another(engine: Engine) -> None:
+    """The machine of b fails at 62 s, and is repaired 500 s later; those of a are repaired every second meanwhile."""
+    a = sm.Site(name="a", kind="A", machines=2, cores_per_machine=1, failures=sm.FailureLaw(mtbf_s=1, repair_s=1))
+    b = sm.Site(name="b", kind="B", machines=1, cores_per_machine=1, failures=sm.FailureLaw(mtbf_s=60, repair_s=500))
+    flows = [sm.Workflow(1, 0.0, [0.001], 1, kind=["A"]), sm.Workflow(2, 100.0, [5.0], 1, kind=["B"])]
+    schedule = sm.simulate(flows, on=[a, b], bid="FIFO", engine=engine, seed=2, max_requeues=50).validate()
+    assert schedule.start_s[1] == pytest.approx(562.13, abs=0.01)
 
 
 # -- model scripts ----------------------------------------------------------------------------------
