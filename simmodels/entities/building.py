@@ -118,6 +118,6 @@ def _run_out(env: Environment, source: Source, requeues: Requeues, *, last_s: fl
                     return
                 requeues.note_idle()
         env.step()
-        if requeues.error is not None:
-            raise requeues.error
+        if env.peek() > env.now and (lost := requeues.error()) is not None:
+            raise lost
     env.run(until=env.end_of(env.now))

@@ -79,8 +79,7 @@ class Requeues:
         self._idle = -1  # how many had when nothing ran and nothing would but if machines fail and are repaired, ...
         self._repairs: list[int] = []  # ... and the repairs by then
         self._times: dict[object, tuple[Job, int]] = {}  # by identity; with the job, so that its id stays its own
-        self.error: StoppedError | None = None
-        """About the first that was lost too often."""
+        self._stuck = math.inf, -1  # when the first was lost too often; of several then, the one of the lowest number
         env.on(Ended, lambda event: self._see(event.attempt))
 
     def _see(self, attempt: Attempt) -> None:
@@ -93,8 +92,13 @@ class Requeues:
         _, times = self._times.pop(key, (job, 0))
         if attempt.work_s == 0.0:
             self._times[key] = job, times + 1
-            if times == self._most and self.error is None:
-                self.error = lost_too_often(job.job_id, times + 1, float(self._env.now))
+            if times == self._most:
+                self._stuck = min(self._stuck, (float(self._env.now), job.job_id))
+
+    def error(self) -> StoppedError | None:
+        """Return the error about a job that was lost too often, once all has happened at this instant."""
+        at_s, job_id = self._stuck
+        return None if self._most is None or at_s == math.inf else lost_too_often(job_id, self._most + 1, at_s)
 
     def note_idle(self) -> None:
         """Take note that all wait, and nothing will happen but that machines fail and are repaired.
@@ -148,8 +152,8 @@ class _Watch:
         self._looks = False
         if self.done.triggered:
             return
-        if self._requeues.error is not None:
-            self.done.fail(self._requeues.error)
+        if (lost := self._requeues.error()) is not None:
+            self.done.fail(lost)
             return
         if any(source.process.is_alive for source in self._sources):
             return

@@ -351,7 +351,7 @@ def run(
     sleeps = looks = decided = _any_sleeps(powers)
     closing = False
     idle, repairs = np.int64(-1), np.zeros(powers.size, np.int64)  # the attempts and repairs when all began to wait
-    while fine and runs.stuck == NOWHERE:
+    while fine and not runs.stuck:
         heed_signals()
         coming = min(ends_at, switch_at, wake)
         if came < submit.size:

@@ -17,7 +17,7 @@ from simmodels.replay.loop import run
 from simmodels.replay.occupancy import new_occupancy, parts_of
 from simmodels.replay.outages import Outages, Planned, new_outages
 from simmodels.replay.power import Changes, Power, failed_too_often, new_power
-from simmodels.replay.runs import NOWHERE, Runs, idle_repairs, new_runs, record, stuck_slot
+from simmodels.replay.runs import Runs, idle_repairs, new_runs, record, stuck_slots
 from simmodels.replay.sleep import Sleep, new_sleep
 from simmodels.results.attempts import unexpected
 from simmodels.structures.structure import Handle, address_of
@@ -69,7 +69,7 @@ class Platform:
         When the last change of a capacity is made, and the last maintenance has ended; whether machines fail, or are
         maintained.
     stuck
-        The first slot that was lost too often in succession, and how often; -1 without one.
+        The slots that were lost too often in succession, at the last instant, and how often.
     repairs
         How often machines were repaired while all waited, if that was too often; else 0.
     """
@@ -89,7 +89,7 @@ class Platform:
         self.least = min(int(np.append(each.machines, on_.sum()).min()) for each, on_ in zip(later, on, strict=True))
         self.last_s = max(self.begin_s, *(site.last_change_s for site in self.sites))
         self.is_out = any(site.is_out for site in self.sites)
-        self.stuck, self.repairs = (int(NOWHERE), 0), 0
+        self.stuck, self.repairs = (np.empty(0, np.int64), 0), 0
         self._most_requeues = MOST
         if model.ends_by_itself and model.max_requeues is not None:
             self._most_requeues = model.max_requeues
@@ -143,7 +143,7 @@ class Platform:
         numbers = np.empty(0, np.int64) if arrivals is None else arrivals
         of = (queue, auction, placer, self._occupancy, runs, self.states, self.speed, powers)
         made: tuple[bool, float] = run(*of, submit_s, numbers, warm, kill, self.begin_s, self.last_s, until_s)
-        self.stuck, self.repairs = stuck_slot(runs), int(idle_repairs(runs))
+        self.stuck, self.repairs = stuck_slots(runs), int(idle_repairs(runs))
         return made
 
     @property

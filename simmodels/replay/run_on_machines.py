@@ -19,7 +19,7 @@ from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
 from simmodels.replay.auction_loop import run_auction
 from simmodels.replay.platform import Platform, Recorded
-from simmodels.replay.runs import NOWHERE, Runs, fill_lengths, undone_slots
+from simmodels.replay.runs import Runs, fill_lengths, undone_slots
 from simmodels.results.attempts import numbered, unexpected
 from simmodels.results.auction_results import workflow_outcomes
 from simmodels.results.schedule import UNFINISHED, Schedule
@@ -313,9 +313,9 @@ def replay_on_machines(model: Model) -> Schedule:
         failures *= 2
     if not fine:
         replay.refuse()
-    slot, times = platform.stuck
-    if slot != NOWHERE:
-        raise lost_too_often(int(model.work.job_id[replay.rows[slot]]), times, last_s)
+    slots, times = platform.stuck
+    if len(slots):
+        raise lost_too_often(int(model.work.job_id[replay.rows[slots]].min()), times, last_s)
     if platform.repairs:
         jobs = ((int(model.work.job_id[row]), int(model.work.cores[row])) for row in replay.waiting())
         raise waits_too_long([*jobs], platform.repairs, last_s)

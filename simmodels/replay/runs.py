@@ -60,7 +60,7 @@ RUNS: Final = RunsType(
         ("restart", _F1),  # what coming back takes it
         ("requeues", _I1),  # how often in a row it was lost, and all the work of the attempt
         ("most_requeues", types.int64),  # as often it may be
-        ("stuck", types.int64),  # the first slot that was lost more often; -1 without one
+        ("stuck", types.boolean),  # whether one was lost more often
         ("repairs", types.int64),  # how often machines were repaired while all waited, if that was too often; else 0
         # how checkpoints are written
         ("interval", types.float64),
@@ -114,7 +114,7 @@ def new_runs(whole, estimate, earlier, machines, checkpoints, most_requeues):
     made.restart = np.zeros(earlier.size)
     made.requeues = np.zeros(earlier.size, np.int64)
     made.most_requeues = most_requeues
-    made.stuck = NOWHERE
+    made.stuck = False
     made.repairs = 0
     made.interval, made.cost, made.coming_back = checkpoints
     made.since = np.full(machines, np.nan)
@@ -190,8 +190,7 @@ def lose_run(runs, slot, warned, now):
     runs.earlier[slot] = 0.0
     runs.kept[slot] = begun
     runs.requeues[slot] = runs.requeues[slot] + 1 if runs.work[a] == 0.0 else 0
-    if runs.stuck == NOWHERE and runs.requeues[slot] > runs.most_requeues:
-        runs.stuck = slot
+    runs.stuck |= runs.requeues[slot] > runs.most_requeues
 
 
 @compiled
@@ -210,9 +209,9 @@ def idle_repairs(runs):
 
 
 @compiled
-def stuck_slot(runs):
-    """Return the first slot that was lost too often in a row, and how often; -1 without one."""
-    return runs.stuck, runs.requeues[runs.stuck] if runs.stuck != NOWHERE else 0
+def stuck_slots(runs):
+    """Return the slots that were lost too often in a row at the last instant, and how often."""
+    return np.flatnonzero(runs.requeues > runs.most_requeues), runs.most_requeues + 1
 
 
 @compiled

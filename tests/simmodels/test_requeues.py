@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import simmodels as sm
@@ -192,6 +192,36 @@ def test_a_cluster_that_is_repaired_often_says_nothing_of_another(engine: Engine
     flows = [sm.Workflow(1, 0.0, [0.001], 1, kind=["A"]), sm.Workflow(2, 100.0, [5.0], 1, kind=["B"])]
     schedule = sm.simulate(flows, on=[a, b], bid="FIFO", engine=engine, seed=2, max_requeues=50).validate()
     assert schedule.start_s[1] == pytest.approx(562.13, abs=0.01)
+
+
+@example(  # two jobs of one machine, lost at one instant
+    rows=[(0, 1, 1), (1, 4, 2), (4, 6, 1), (4, 6, 1)], most=1, seed=74, options={"heuristic": "FirstFit"}, sleep=False
+)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 60), st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=6),
+    most=st.integers(1, 4),
+    seed=st.integers(0, 99),
+    options=st.sampled_from(DECIDERS[:3]),
+    sleep=st.booleans(),
+)
+def test_both_engines_stop_at_the_same_instant_for_the_same_job(
+    rows: list[tuple[int, int, int]], most: int, seed: int, options: dict[str, Any], *, sleep: bool
+) -> None:
+    saving = sm.SleepPolicy(after_s=3.0, boot_s=2.0) if sleep else None
+    site = sm.Site(machines=3, cores_per_machine=2, failures=sm.FailureLaw(mtbf_s=12, repair_s=9), sleep=saving)
+    work = rigid(
+        *sorted(
+            (submit, runtime, min(cores, 2) if options.get("heuristic") else cores) for submit, runtime, cores in rows
+        )
+    )
+    said = []
+    for engine in ENGINES:
+        try:
+            schedule = sm.simulate(work, on=site, seed=seed, engine=engine, max_requeues=most, **options)
+            said.append(str(schedule.end_s.tolist()))
+        except sm.StoppedError as error:
+            said.append(str(error))
+    assert said[0] == said[1]
 
 
 # -- model scripts ----------------------------------------------------------------------------------
