@@ -120,6 +120,8 @@ class Setup:
         RequestError
             See `experiments.fitting.fit`.
         """
+        if self.options.get("limits") != FITTED:
+            return self
         log = replace(scenario.workload, max_cores=scenario.cores)
         return self._with(with_fitted_limits(self.options, log, note))
 
