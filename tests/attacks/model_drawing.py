@@ -25,7 +25,7 @@ def a_model(draw: random.Random) -> Described:
 
 _TIMES: Final = {"rebalance_s", "threshold_s", "repair_s", "mtbf_s"} | {
     *("submit_s", "runtime_s", "notice_s", "period_s", "start_s", "duration_s", "after_s", "boot_s", "off_s", "on_s"),
-    *("tick_s", "checkpoints"),
+    *("tick_s", "checkpoints", "half_life_s"),
 }
 
 
@@ -124,6 +124,9 @@ def _sites(draw: random.Random) -> Described:
         clusters[0]["scheduler"] = ("queue", options)
         options["decide"] = draw.choice(("instant", "instant", "event"))
         options["limits"] = _limits(draw, clusters[0])
+        options["shares"] = draw.choice((None, None, {"period_s": 10.0, "half_life_s": 20.0}))
+        if options["shares"] is not None:
+            options["order"] = draw.choice((options["order"], "FairShare"))
     model: Described = {
         "front": "sites",
         "clusters": clusters,

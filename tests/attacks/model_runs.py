@@ -166,6 +166,8 @@ def run_on_both(model: Described) -> tuple[sm.Schedule, sm.Schedule]:
                 size["maintenance"] = [*size.get("maintenance", ()), window]
         writing = each["checkpoints"] and sm.Checkpoints(*each["checkpoints"])
         sites.append(sm.Site(name="abc"[number], checkpoints=writing, **size))
+    if options.get("shares") is not None:
+        options["shares"] = sm.Shares(**options["shares"])
     if what in {"FirstFit", *TARGETED}:
         options |= {"heuristic": what, **({} if what == "FirstFit" else _targets())}
     work: Any = _flows(model) if model["flows"] else _log(model)

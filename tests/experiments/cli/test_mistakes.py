@@ -21,8 +21,8 @@ MISTAKES = {
     # commands and options
     "simulat -w log.swf": "unknown command 'simulat'; did you mean simulate? see schedlab --help",
     "xyzzy": "unknown command 'xyzzy'; see schedlab --help",
-    "simulate -w log.swf --thresold 40h": "unknown option '--thresold'; did you mean --threshold or --ties? see "
-    "schedlab simulate --help",
+    "simulate -w log.swf --thresold 40h": "unknown option '--thresold'; did you mean --threshold or --shares or "
+    "--ties? see schedlab simulate --help",
     "simulate -w log.swf -z": "unknown option '-z'; see schedlab simulate --help",
     "simulate log.swf": "unexpected argument 'log.swf'; --workload FILE names a log; see schedlab simulate --help",
     "simulate -w log.swf --order": "--order needs a value",
