@@ -41,7 +41,7 @@ def advance(fair, now):
 
 @compiled
 def enter(fair, slot, now):
-    """Take note that a job arrives: its user has siblings' part from now on."""
+    """Take note that a job arrives: its user counts among its siblings from now on."""
     advance(fair, now)
     node = fair.node[slot]
     fair.stale |= not fair.counted[node]

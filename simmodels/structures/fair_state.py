@@ -40,7 +40,7 @@ FAIR_STATE: Final = FairStateType(
         ("depth", _I1),  # how many steps that is below the root
         ("shares", _F1),
         ("is_user", _B1),
-        ("counted", _B1),  # whether it has siblings' part: a user whom no row names has none before its first job
+        ("counted", _B1),  # whether it counts among its siblings: a user whom no row names does from its first job on
         ("usage", _F1),  # core-seconds as of the last tick, of a user
         ("ran", _F1),  # core-seconds since then, up to `since`
         ("since", _F1),
