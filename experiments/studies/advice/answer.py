@@ -192,7 +192,8 @@ def _mismatch(verdict: Verdict, calibration: Calibration, policy: str, log: Work
         yield f"By the replay alone, the advice would be {best.in_words()}: do not rely on it."
     options = ["--cores", *(f"--{name}" for name in ("partition", "queue") if several(log, name) > 1)]
     auto = "" if policy else ", or let --current auto find the order that you have"
-    yield f"What to do: change nothing yet; check {' and '.join(options)}{auto}."
+    checks = f"check {' and '.join(options)}{auto}"
+    yield f"What to do: change nothing yet; {checks}; schedlab calibrate says whether user limits explain the waits."
 
 
 def _apart(calibration: Calibration, policy: str) -> Iterator[str]:
