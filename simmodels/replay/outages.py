@@ -21,6 +21,8 @@ from simmodels.structures.structure import Handle, Structure
 _AHEAD: Final = 0
 _NOTICED: Final = 1
 _BEGUN: Final = 2
+_DOZE: Final = -2  # behind failures and maintenance: machines go to sleep, ...
+_COME: Final = -1  # ... and one that boots is on
 
 
 @structref.register
@@ -145,7 +147,7 @@ def _say(outages, which, at):
 @compiled
 def _say_who_comes(outages):
     """Note which machine is on next that boots."""
-    sleep, which = outages.sleep, outages.at.size - 1
+    sleep, which = outages.sleep, outages.at.size + _COME
     outages.at[which] = np.inf
     if sleep.coming_first < sleep.coming_end:
         outages.at[which], outages.said[which] = sleep.comes[sleep.coming_first], sleep.said[sleep.coming_first]
@@ -159,7 +161,7 @@ def next_due(outages, now, notices):
     if outages.next <= now:
         failing = outages.life.shape[0]
         for which in range(outages.at.size):
-            ahead = failing <= which < outages.at.size - 2 and outages.phase[which - failing] == _AHEAD
+            ahead = failing <= which < outages.at.size + _DOZE and outages.phase[which - failing] == _AHEAD
             due = outages.at[which] <= now and ahead == notices
             if due and (first < 0 or outages.said[which] < outages.said[first]):
                 first = which
@@ -170,11 +172,11 @@ def next_due(outages, now, notices):
 def carry_out(outages, which, now):
     """Let a machine fail, be repaired, sleep or come, or a maintenance go on; return how long before it was warned."""
     failing = outages.life.shape[0]
-    if which == outages.at.size - 1:
+    if which == outages.at.size + _COME:
         come(outages.sleep)
         _say_who_comes(outages)
         return -1.0
-    if which == outages.at.size - 2:
+    if which == outages.at.size + _DOZE:
         doze(outages.sleep)
         _say(outages, which, np.inf)
         return -1.0
@@ -222,7 +224,7 @@ def wake_machines(outages, own, size, cores, machines, now):
 def let_sleep(outages, state, free, size, now):
     """Let the machines sleep that have been idle for long enough, or see when the next one will be."""
     if find_due(outages.sleep, state, free, size, now):
-        _say(outages, outages.at.size - 2, now)
+        _say(outages, outages.at.size + _DOZE, now)
 
 
 @compiled
@@ -243,9 +245,9 @@ def concerned(outages, which):
     failing, sleep = outages.life.shape[0], outages.sleep
     if which < failing:
         return np.full(1, which)
-    if which == outages.at.size - 2:
+    if which == outages.at.size + _DOZE:
         return sleep.due
-    if which == outages.at.size - 1:
+    if which == outages.at.size + _COME:
         return sleep.coming[sleep.coming_first - 1 : sleep.coming_first]
     return np.flatnonzero(outages.of[which - failing])
 
