@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.clusters.rows import read_rows, rows_of, said_in
-from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError, must_be, require_known
+from simmodels.clusters.rows import read_rows, rows_of, said_in, with_all_above
+from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError, must_be
 from simmodels.ground.arguments import as_tuple, listed
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import MOST, Ints, as_integer, as_number
@@ -275,16 +275,11 @@ class Limits:
 
     def _require_tree(self, group: Limit) -> None:
         """Refuse a group whose parents are unknown, of another column, or parts of itself."""
-        seen, each = [group.group], group
-        while each.parent is not None:
-            require_known(f"parent of group {each.group!r}", each.parent, self._groups)
-            each = self._groups[each.parent]
-            if each.group in seen:
-                raise RequestError(f"group {each.group!r} is a part of itself", "let its parents form a tree")
-            if each.by != group.by:
-                what = f"group {group.group!r} is by {group.by}, and group {each.group!r} above it by {each.by}"
+        parents = {name: each.parent for name, each in self._groups.items()}
+        for name in with_all_above("group", str(group.group), parents, "let its parents form a tree"):
+            if self._groups[name].by != group.by:
+                what = f"group {group.group!r} is by {group.by}, and group {name!r} above it by {self._groups[name].by}"
                 raise RequestError(what, "let both be by the same column")
-            seen.append(each.group)
 
     # -- whose jobs are counted ----------------------------------------------------------------------
 

@@ -4,15 +4,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 
 from simmodels.errors import FileFormatError, RequestError, must_be, require_known
 from simmodels.ground.arguments import as_tuple
 from simmodels.ground.toml_json import SUFFIXES, read_document
-
-Row = TypeVar("Row")
 
 
 def read_rows(path: str | os.PathLike[str], name: str, texts: tuple[str, ...]) -> tuple[object, dict[str, Any]]:
@@ -73,6 +71,29 @@ def said_in(name: str, given: object, row: type[Any], example: str) -> dict[str,
     for column in given:
         require_known(f"column of {name}", str(column), known)
     return {str(column): value for column, value in given.items() if not _is_empty(value)}
+
+
+def with_all_above(kind: str, name: str, parents: Mapping[str, str | None], form: str) -> list[str]:
+    """Return a name, and those of all of which it is a part; refuse one that is unknown, or a part of itself.
+
+    Parameters
+    ----------
+    kind
+        What errors call it: ``"group"``.
+    name
+        The name, which has a parent, or None.
+    parents
+        The parent of each.
+    form
+        What to do where one is a part of itself.
+    """
+    found = [name]
+    while (parent := parents[found[-1]]) is not None:
+        require_known(f"parent of {kind} {found[-1]!r}", parent, parents)
+        if parent in found:
+            raise RequestError(f"{kind} {parent!r} is a part of itself", form)
+        found.append(parent)
+    return found
 
 
 def _is_empty(value: object) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, get_args
 
-from simmodels.clusters.rows import read_rows, rows_of, said_in
+from simmodels.clusters.rows import read_rows, rows_of, said_in, with_all_above
 from simmodels.errors import FileFormatError, RequestError, must_be, require_known
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import as_integer, as_number
@@ -152,29 +152,28 @@ class Shares:
 
     def _require_tree(self) -> None:
         """Refuse accounts that are unknown, or parts of each other."""
-        above = {row.account: row.parent for row in self.rows if row.user is None}
-        if ROOT in above:
+        if any(row.user is None and row.account == ROOT for row in self.rows):
             raise RequestError(f"account {ROOT!r} has a row", "leave it out: it has all shares")
         for row in self.rows:
-            require_known(f"account of {row.name}", row.account, (ROOT, *above))
-        for account, parent in above.items():
-            require_known(f"parent of account {account!r}", parent, (ROOT, *above))
-            seen, each = [account], parent
-            while each != ROOT:
-                if each in seen:
-                    raise RequestError(f"account {account!r} is a part of itself", "let the accounts form a tree")
-                seen.append(each)
-                each = above[each]
+            require_known(f"account of {row.name}", row.account, self._parents)
+        for account in self._parents:
+            self._with_all_above(account)
+
+    @property
+    def _parents(self) -> dict[str, str | None]:
+        """Return the parent of each account."""
+        return {ROOT: None, **{row.account: row.parent for row in self.rows if row.user is None}}
+
+    def _with_all_above(self, account: str) -> list[str]:
+        """Return an account, and all of which it is a part; refuse one that is unknown, or a part of itself."""
+        return with_all_above("account", account, self._parents, "let the accounts form a tree")
 
     @property
     def in_order(self) -> list[Share]:
         """Return the rows, each account behind that of which it is a part, and users behind all accounts."""
-        accounts = {row.account: row for row in self.rows if row.user is None}
-
-        def depth(row: Share) -> int:
-            return 0 if row.parent == ROOT else 1 + depth(accounts[row.parent])
-
-        return [*sorted(accounts.values(), key=depth), *(row for row in self.rows if row.user is not None)]
+        accounts = (row for row in self.rows if row.user is None)
+        users = (row for row in self.rows if row.user is not None)
+        return [*sorted(accounts, key=lambda row: len(self._with_all_above(row.account))), *users]
 
     def table(self) -> dict[str, Any]:
         """Return what was given, by name, as a document keeps it."""
