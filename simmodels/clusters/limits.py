@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.clusters.rows import read_rows, rows_of, said_in, with_all_above
@@ -404,15 +405,9 @@ def numbers_of(columns: Columns, column: str) -> Ints:
 
 
 def distinct(numbers: Ints) -> tuple[Ints, NDArray[np.intp]]:
-    """Return the values of a column, increasing, and which each entry is; in O(n), unless they lie far apart."""
-    least, most = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, -1)
-    if most - least > 4 * len(numbers) + 1024:
-        values, at = np.unique(numbers, return_inverse=True)
-        return values, at
-    moved = numbers - least
-    there = np.zeros(most - least + 1, np.bool_)
-    there[moved] = True
-    return np.flatnonzero(there) + least, (np.cumsum(there) - 1)[moved]
+    """Return the values of a column, increasing, and which each entry is; `numpy.unique` sorts all entries for that."""
+    at, values = pd.factorize(numbers, sort=True)
+    return values, at
 
 
 def _party(key: tuple[str, str], caps: Mapping[str, float]) -> Party:

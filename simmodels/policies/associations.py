@@ -73,11 +73,8 @@ class Associations:
 
     def fill_all(self, users: Ints) -> None:
         """Write the nodes of the users of jobs, one slot each; new ones are numbered in this order, as jobs come."""
-        values, first, at = np.unique(users, return_index=True, return_inverse=True)
-        numbers = np.empty(len(values), np.int64)
-        for place in np.argsort(first).tolist():
-            numbers[place] = self.node(int(values[place]))
-        self._node[:] = numbers[at]
+        at, values = pd.factorize(users)
+        self._node[:] = np.array([self.node(user) for user in values.tolist()], np.int64)[at]
 
     @property
     def columns(self) -> tuple[float, Ints]:
