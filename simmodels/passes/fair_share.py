@@ -6,7 +6,7 @@ A queue whose orders name no factor asks nothing of this; its passes see that by
 import numpy as np
 
 from simmodels.ground.compiled import compiled
-from simmodels.structures.fair_state import PARENT
+from simmodels.structures.fair_state import PARENT, used_with_parts
 
 _BEFORE = np.iinfo(np.int64).min
 
@@ -78,9 +78,8 @@ def _find_levels(fair):
     It returns float64[nodes], what each has used, with all its parts.
     """
     n = fair.nodes
-    used, siblings = fair.usage[:n].copy(), np.zeros(n)
-    for node in range(n - 1, 0, -1):
-        used[fair.parent[node]] += used[node]
+    used, siblings = used_with_parts(fair), np.zeros(n)
+    for node in range(1, n):
         if fair.counted[node] and fair.shares[node] != PARENT:
             siblings[fair.above[node]] += fair.shares[node]
     for node in range(1, n):

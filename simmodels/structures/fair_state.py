@@ -149,15 +149,21 @@ def copy_fair(fair, old):
 
 
 @compiled
+def used_with_parts(fair):
+    """Return float64[nodes], what each node has used as of the last tick, with all its parts."""
+    used = fair.usage[: fair.nodes].copy()
+    for node in range(fair.nodes - 1, 0, -1):
+        used[fair.parent[node]] += used[node]
+    return used
+
+
+@compiled
 def export_nodes(fair):
     """Return norm, what was used with all parts, effective, factor and level of each node (copies)."""
     n = fair.nodes
-    used = fair.usage[:n].copy()
-    for node in range(n - 1, 0, -1):
-        used[fair.parent[node]] += used[node]
     return (
         fair.norm[:n].copy(),
-        used,
+        used_with_parts(fair),
         fair.effective[:n].copy(),
         fair.factor[:n].copy(),
         fair.level[:n].copy(),
