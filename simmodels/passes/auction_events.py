@@ -366,11 +366,7 @@ def any_waits(auction):
 @compiled
 def waiting_cores(auction):
     """Return how many cores all tasks need that wait for an auction."""
-    total = 0
-    for group in range(auction.waiting.size):
-        for k in range(auction.waiting[group]):
-            total += auction.cores[auction.heap[group, k]]
-    return total
+    return auction.cores[all_waiting(auction)].sum()
 
 
 @compiled
