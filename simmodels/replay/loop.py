@@ -181,7 +181,7 @@ def _any_sleeps(powers):
 
 
 @compiled
-def _look(queue, auction, placer, occupancy, powers, decided, now):
+def _look(queue, auction, placer, occupancy, size, powers, decided, now):
     """Let machines be woken for what waits, or go to sleep, after all of an instant.
 
     It is looked in clusters where machines that sleep were switched, or in all if something was `decided`.
@@ -200,10 +200,10 @@ def _look(queue, auction, placer, occupancy, powers, decided, now):
         if power.outages.sleep.after == np.inf or not (decided or power.outages.sleep.rings):
             continue
         if placer is not None:
-            look(power, placer.free, np.full(placer.free.size, placer.size), wanted, now)
+            look(power, placer.free, size, wanted, now)
         elif occupancy is not None:
             here = slice(occupancy.first_of[cluster], occupancy.first_of[cluster + 1])
-            look(power, occupancy.free[here], occupancy.size[here], wanted, now)
+            look(power, occupancy.free[here], size[here], wanted, now)
 
 
 @compiled
@@ -293,7 +293,22 @@ def _take_note(queue, auction, placer, runs, states, speed, more, lost, now):
 
 @compiled
 def run(
-    queue, auction, placer, occupancy, runs, states, speed, powers, submit, arrivals, warm, kill, begins, last, until
+    queue,
+    auction,
+    placer,
+    occupancy,
+    runs,
+    states,
+    size,
+    speed,
+    powers,
+    submit,
+    arrivals,
+    warm,
+    kill,
+    begins,
+    last,
+    until,
 ):
     """Run all that happens up to an instant, that included, or until nothing is left to do.
 
@@ -305,9 +320,9 @@ def run(
         The cores of the machines of all clusters, of which a queue has one; None for a placer, which keeps them itself.
     runs
         The record, empty; a slot of it is one of the state, or a task of an auction.
-    states, speed
-        int64[machines], what each is (see `simmodels.passes.switching`), and float64[machines], how many seconds of a
-        job it does in a second.
+    states, size, speed
+        int64[machines], what each is (see `simmodels.passes.switching`), and its cores; and float64[machines], how many
+        seconds of a job it does in a second.
     powers
         int64[clusters], the address of the machines that are switched of each cluster; 0 where none is.
     submit
@@ -366,7 +381,7 @@ def run(
             elif placer is not None:
                 done = placer.waiting.size == 0
         if looks and now < coming and now < until and not closing:  # all of the instant has been decided
-            _look(queue, auction, placer, occupancy, powers, decided, now)
+            _look(queue, auction, placer, occupancy, size, powers, decided, now)
             looks = decided = False
             switch_at = _next_switch(powers)
             coming = min(coming, switch_at)

@@ -141,7 +141,7 @@ class Platform:
         """Run one that decides; parameters and result as for `simmodels.replay.loop.run`."""
         powers = np.array([0 if power is None else address_of(power) for power in self._powers], np.int64)
         numbers = np.empty(0, np.int64) if arrivals is None else arrivals
-        of = (queue, auction, placer, self._occupancy, runs, self.states, self.speed, powers)
+        of = (queue, auction, placer, self._occupancy, runs, self.states, self.size, self.speed, powers)
         made: tuple[bool, float] = run(*of, submit_s, numbers, warm, kill, self.begin_s, self.last_s, until_s)
         self.stuck, self.repairs = stuck_slots(runs), int(idle_repairs(runs))
         return made
