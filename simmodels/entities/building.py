@@ -110,13 +110,11 @@ def _run_out(env: Environment, source: Source, requeues: Requeues, *, last_s: fl
     """
     deciders, clusters = env.all(Decider), env.all(Cluster)
     while source.process.is_alive or not all(each.is_idle for each in deciders):
-        if not source.process.is_alive and env.peek() > max(last_s, env.now):
+        if not source.process.is_alive and env.peek() > max(last_s, env.now) and not may_act(deciders, clusters):
             failed = any(each.failed for each in env.all(Failures))
-            boots = any(each.booting for each in env.all(SleepWhenIdle))
-            if not may_act(deciders, clusters):
-                if not (failed or boots):
-                    return
-                requeues.note_idle()
+            if not (failed or any(each.booting for each in env.all(SleepWhenIdle))):
+                return
+            requeues.note_idle()
         env.step()
         if env.peek() > env.now and (lost := requeues.error()) is not None:
             raise lost
