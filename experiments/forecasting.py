@@ -16,7 +16,8 @@ from simmodels.errors import RequestError, StoppedError, must_be
 from simmodels.ground.numbers import Floats
 from simmodels.ground.streams import stream
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.replay.run import Replay, Snapshot
+from simmodels.replay.run import Replay
+from simmodels.replay.snapshot import Snapshot
 from simmodels.work.workload import Workload
 from workloads.futures import Past
 
@@ -117,7 +118,7 @@ class Present:
     """The state of a queue at an instant, and what is known there."""
 
     at_s: float
-    snapshot: Snapshot
+    snapshot: Snapshot[Replay]
     past: Past
     seed: int
     again: "partial[Futures]"

@@ -106,3 +106,4 @@ def carry_on(queue, old, kept):
     queue.freed_until = old.freed_until
     queue.has_unreserved = old.has_unreserved
     queue.needs_replan = old.needs_replan
+    queue.shadow = old.shadow

@@ -4,59 +4,67 @@ It has no rules of its own: what starts where is decided by `simmodels.passes.au
 calls, too. One event costs O(log running tasks), plus the auction.
 """
 
-import heapq
-
 import numpy as np
 
 from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
 from simmodels.passes.auction_events import instant, next_wake
+from simmodels.structures.agenda import pop, push
+from simmodels.structures.arrays import grown
 
 
 @compiled
-def run_auction(auction, arrivals, submit, until):
-    """Run an auction on pools of cores: everything that happens up to an instant, that included.
+def run_auction(auction, loop, arrivals, submit, until, stop):
+    """Run an auction on pools of cores, or go on: everything that happens before an instant.
 
     Parameters
     ----------
     auction
         The state, all jobs known; see `simmodels.structures.auction_state`.
+    loop
+        Where it is, as in `simmodels.replay.queue_loop`.
     arrivals
         int64[jobs], the jobs' numbers in order of arrival.
     submit
         float64[jobs], when each of these arrives, in seconds, increasing.
     until
         The last instant that happens; what lies after it is left undone.
+    stop
+        What happens at this instant, or later, is left for the next call.
 
     Returns
     -------
     bool
         False if the bid gave no number for the task ``auction.refused``.
     """
-    ends = [(0.0, np.int64(0)) for _ in range(0)]  # a heap of (instant, task); numba learns the type from this
     ended = np.empty(64, np.int64)
-    came = 0
-    while True:
+    ends, tasks, size, came = loop.ends, loop.slots, loop.size, loop.coming
+    fine = True
+    while fine:
         heed_signals()
         now = next_wake(auction)
         if came < arrivals.size:
             now = min(now, submit[came])
-        if len(ends) > 0:
-            now = min(now, ends[0][0])
-        if not now <= until or now == np.inf:
-            return True
+        if size > 0:
+            now = min(now, ends[0])
+        if not now <= until or now >= stop:
+            break
         done = 0
-        while len(ends) > 0 and ends[0][0] == now:
+        while size > 0 and ends[0] == now:
             if done == ended.size:
-                longer = np.empty(2 * done, np.int64)
-                longer[:done] = ended
-                ended = longer
-            ended[done] = heapq.heappop(ends)[1]
+                ended = grown(ended, 2 * done)
+            ended[done] = pop(ends, tasks, size)
+            size -= 1
             done += 1
         first = came
         while came < arrivals.size and submit[came] == now:
             came += 1
-        for task in instant(auction, now, ended[:done], arrivals[first:came]):
-            heapq.heappush(ends, (now + auction.runtime[task], task))
-        if auction.refused >= 0:
-            return False
+        placed = instant(auction, now, ended[:done], arrivals[first:came])
+        if size + placed.size > ends.size:
+            ends, tasks = grown(ends, 2 * (size + placed.size)), grown(tasks, 2 * (size + placed.size))
+        for task in placed:
+            push(ends, tasks, size, now + auction.runtime[task], task)
+            size += 1
+        fine = auction.refused < 0
+    loop.ends, loop.slots, loop.size, loop.coming = ends, tasks, size, came
+    return fine

@@ -19,7 +19,6 @@ from simmodels.replay.runs import (
     begin_run,
     end_next,
     lasts_by,
-    leave_running,
     lose_run,
     next_end,
     record_power,
@@ -292,25 +291,50 @@ def _take_note(queue, auction, placer, runs, states, speed, more, lost, now):
 
 
 @compiled
+def _begin(queue, auction, placer, occupancy, runs, clock, states, speed, kill):
+    """Let run what does so at the begin: the first jobs, as many as have come."""
+    now, warm = clock.now, clock.came
+    record_power(runs, states, now)
+    if queue is not None and warm > 0:
+        _start(queue, occupancy, runs, queue_events.resume(queue, now, warm), now, kill)
+    if placer is not None:
+        placement_events.begin(placer, warm, now)
+        _start_placed(placer, runs, speed, now)
+    if warm > 0 or queue is None:
+        clock.wake = _next_wake(queue, auction, placer, now)
+    clock.begun = True
+
+
+@compiled
+def _any_short(powers):
+    """Return whether the times of further failures of a machine are to be drawn."""
+    found = False
+    for address in powers:
+        if address:
+            found = found or _power_at(address).outages.short
+    return found
+
+
+@compiled
 def run(
     queue,
     auction,
     placer,
     occupancy,
     runs,
+    clock,
     states,
     size,
     speed,
     powers,
     submit,
     arrivals,
-    warm,
     kill,
-    begins,
     last,
     until,
+    stop,
 ):
-    """Run all that happens up to an instant, that included, or until nothing is left to do.
+    """Run all that happens before an instant, or until nothing is left to do; called again, it goes on.
 
     Parameters
     ----------
@@ -319,7 +343,9 @@ def run(
     occupancy
         The cores of the machines of all clusters, of which a queue has one; None for a placer, which keeps them itself.
     runs
-        The record, empty; a slot of it is one of the state, or a task of an auction.
+        The record; a slot of it is one of the state, or a task of an auction.
+    clock
+        How far it has come.
     states, size, speed
         int64[machines], what each is (see `simmodels.passes.switching`), and its cores; and float64[machines], how many
         seconds of a job it does in a second.
@@ -329,44 +355,33 @@ def run(
         float64[k], when what comes is submitted, in seconds, increasing.
     arrivals
         int64[k], the jobs of an auction, in this order; others come in the order of their slots.
-    warm
-        How many of these run at the begin, which all fit in a queue.
     kill
         A job of a queue is stopped at its estimate, instead of running on.
-    begins
-        When it begins, in seconds.
     last
         When the last change of a capacity is made, and the last maintenance has ended.
     until
         The last instant that happens; what lies after it is left undone.
+    stop
+        What happens at this instant, or later, is left for the next call.
 
     Returns
     -------
-    bool, float
-        False if an order or a bid gave no number for a job, which the state says; and the last instant. It ends, too,
-        when a job has been lost too often, which `runs` says.
+    bool
+        False if an order or a bid gave no number for a job, which the state says. It ends, too, when a job has been
+        lost too often, which `runs` says, and when further failures are to be drawn, which the outages say.
     """
+    if not clock.begun:
+        _begin(queue, auction, placer, occupancy, runs, clock, states, speed, kill)
     ended = np.empty(64, np.int64)
     touched = np.zeros(powers.size, np.bool_)
     more = np.zeros(powers.size, np.int64)
-    came = warm
-    undone = 0
-    freed = draining = leaving = False
-    now = begins
-    record_power(runs, states, now)
-    if queue is not None and warm > 0:
-        _start(queue, occupancy, runs, queue_events.resume(queue, now, warm), now, kill)
-    if placer is not None:
-        placement_events.begin(placer, warm, now)
-        _start_placed(placer, runs, speed, now)
-    # Kept, since a call with a structure costs as much as all that these do.
-    ends_at, switch_at = next_end(runs), _next_switch(powers)
-    wake = _next_wake(queue, auction, placer, now) if warm > 0 or queue is None else np.inf
-    fine = True
-    sleeps = looks = decided = _any_sleeps(powers)
-    closing = False
-    idle, repairs = np.int64(-1), np.zeros(powers.size, np.int64)  # the attempts and repairs when all began to wait
-    while fine and not runs.stuck:
+    # Kept, since a call with a structure, or a look into one, costs as much as all that these do.
+    now, came, wake, looks = clock.now, clock.came, clock.wake, clock.looks
+    draining, leaving = clock.draining, clock.leaving
+    ends_at, switch_at, sleeps = next_end(runs), _next_switch(powers), _any_sleeps(powers)
+    looks &= sleeps
+    fine, freed, short = True, False, False
+    while fine and not short and not runs.stuck:
         heed_signals()
         coming = min(ends_at, switch_at, wake)
         if came < submit.size:
@@ -376,29 +391,29 @@ def run(
             if queue is not None:
                 done = queue_size(queue) == 0
             elif auction is not None:
-                undone = auction_events.first_open(auction, undone)
-                done = undone == auction.jobs
+                clock.undone = auction_events.first_open(auction, clock.undone)
+                done = clock.undone == auction.jobs
             elif placer is not None:
                 done = placer.waiting.size == 0
-        if looks and now < coming and now < until and not closing:  # all of the instant has been decided
-            _look(queue, auction, placer, occupancy, size, powers, decided, now)
-            looks = decided = False
+        if looks and now < coming and now < until and not clock.closing:  # all of the instant has been decided
+            _look(queue, auction, placer, occupancy, size, powers, clock.decided, now)
+            looks = clock.decided = False
             switch_at = _next_switch(powers)
             coming = min(coming, switch_at)
-        if done and (closing or now < coming):  # however the machines change
+        if done and (clock.closing or now < coming):  # however the machines change
             break
-        closing = done  # what was looked for last still happens
+        clock.closing = done  # what was looked for last still happens
         if quiet and not done and now < coming:
             acts = queue is None and wake < np.inf  # a queue's promise is void if nothing runs, and none comes
             if coming > last and not acts:
                 if not _any_comes(powers):
                     break  # what waits never starts: all machines are on that will be
-                times = _repaired(powers, repairs, idle != runs.count)
-                idle = runs.count
+                times = _repaired(powers, clock.repairs, clock.idle != runs.count)
+                clock.idle = runs.count
                 if times > runs.most_requeues:
                     runs.repairs = times
                     break  # as many as are needed are never on at once
-        if coming > until or coming == np.inf:
+        if coming > until or coming >= stop:
             break
         now = coming
         looks = sleeps
@@ -425,7 +440,7 @@ def run(
         if switch_at <= now or draining or freed:
             changed, draining, leaves, lost = _switch_all(placer, occupancy, runs, powers, touched, more, now)
             freed = False
-            switch_at = _next_switch(powers)
+            switch_at, short = _next_switch(powers), _any_short(powers)
             if changed:
                 happens = True
                 leaving = leaves
@@ -435,7 +450,7 @@ def run(
         while came < submit.size and submit[came] <= now:
             came += 1
         if happens or came > first:  # else notice was given that changes nothing
-            decided = True
+            clock.decided = True
             if queue is not None:
                 queue_events.take_note(queue, now, ended, ends, came - first)
                 if leaving:
@@ -454,5 +469,6 @@ def run(
                 fine = placer.refused < 0
             wake = _next_wake(queue, auction, placer, now)
         ends_at = next_end(runs)  # what was lost does not end
-    leave_running(runs, until)
-    return fine, now
+    clock.now, clock.came, clock.wake, clock.looks = now, came, wake, looks
+    clock.draining, clock.leaving = draining, leaving
+    return fine

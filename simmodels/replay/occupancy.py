@@ -13,7 +13,7 @@ from simmodels.replay.runs import begin_run, lose_run
 from simmodels.replay.sleep import note_idle
 from simmodels.structures.arrays import grown
 from simmodels.structures.bits import WORD, from_on, has, least, span
-from simmodels.structures.structure import Handle, Structure
+from simmodels.structures.structure import Handle, Structure, copied
 
 
 @structref.register
@@ -322,3 +322,35 @@ def parts_of(occupancy):
             machines[parts], cores[parts] = occupancy.machines[run], occupancy.cores[run]
             parts += 1
     return number[:parts], machine[:parts], machines[:parts], cores[:parts]
+
+
+@compiled
+def copied_occupancy(occupancy, state):
+    """Return the same cores again, of machines whose states are `state` from now on."""
+    made = copied(occupancy)
+    made.state = state
+    return made
+
+
+@compiled
+def keep_attempts(occupancy, number):
+    """Know some attempts only, by other numbers, in the same order.
+
+    Parameters
+    ----------
+    occupancy
+        The cores of machines; what is free of them stays so.
+    number
+        int64[attempts], the new number of each; below 0 for those that ended, and are forgotten.
+    """
+    attempts = runs = 0
+    for attempt in range(occupancy.attempts):
+        if number[attempt] < 0:
+            continue
+        for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
+            occupancy.machine[runs], occupancy.machines[runs] = occupancy.machine[run], occupancy.machines[run]
+            occupancy.cores[runs] = occupancy.cores[run]
+            runs += 1
+        attempts += 1
+        occupancy.first[attempts] = runs
+    occupancy.attempts, occupancy.runs = attempts, runs

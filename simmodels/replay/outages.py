@@ -53,7 +53,7 @@ OUTAGES: Final = OutagesType(
         ("failures", _I1),
         ("repair", types.float64),
         ("failed", types.boolean[::1]),
-        ("short", types.boolean),  # whether there would have been more than were drawn
+        ("short", types.boolean),  # whether a machine was repaired whose next failure is not drawn yet
         # by maintenance
         ("start", _F1),
         ("end", _F1),
@@ -145,6 +145,16 @@ def _say(outages, which, at):
 
 
 @compiled
+def foresee(outages, life, now):
+    """Go on with further failures; `life` begins with the times that are known, and `now` is the last instant."""
+    known = outages.life.shape[1]
+    outages.life, outages.short = life, False
+    for machine in np.flatnonzero(outages.failures == known):  # it was repaired now
+        outages.at[machine] = now + life[machine, known]
+    _look_ahead(outages)
+
+
+@compiled
 def _say_who_comes(outages):
     """Note which machine is on next that boots."""
     sleep, which = outages.sleep, outages.at.size + _COME
@@ -187,8 +197,11 @@ def carry_out(outages, which, now):
             return -1.0
         outages.failures[which] += 1
         lived = outages.failures[which]
-        outages.short |= lived == outages.life.shape[1]
-        _say(outages, which, np.inf if outages.short else now + outages.life[which, lived])
+        if lived == outages.life.shape[1]:
+            outages.short = True
+            _say(outages, which, np.inf)  # until `foresee` knows it
+        else:
+            _say(outages, which, now + outages.life[which, lived])
         return -1.0
     k = which - failing
     outages.phase[k] += 1

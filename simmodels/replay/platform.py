@@ -1,9 +1,11 @@
 """Platform: the machines of all clusters of a model, and what happens on them."""
 
 import math
-from typing import NamedTuple
+from copy import copy
+from typing import Final, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.clusters.checkpoints import checkpoint_numbers
@@ -13,14 +15,18 @@ from simmodels.ground.streams import Seeds, stream
 from simmodels.model import Model
 from simmodels.passes.switching import MODES, OFF, OPEN
 from simmodels.policies.placement_options import PlacementOptions
+from simmodels.replay.clock import Clock, came_of, copied_clock, new_clock, now_of, start_over
 from simmodels.replay.loop import run
-from simmodels.replay.occupancy import new_occupancy, parts_of
+from simmodels.replay.occupancy import copied_occupancy, keep_attempts, new_occupancy, parts_of
 from simmodels.replay.outages import Outages, Planned, new_outages
-from simmodels.replay.power import Changes, Power, failed_too_often, new_power
+from simmodels.replay.power import Changes, Power, copied_power, foresee_failures, known_failures, new_power
 from simmodels.replay.runs import Runs, idle_repairs, new_runs, record, stuck_slots
 from simmodels.replay.sleep import Sleep, new_sleep
-from simmodels.results.attempts import unexpected
+from simmodels.results.attempts import numbered, unexpected
 from simmodels.structures.structure import Handle, address_of
+
+_FAILURES: Final = 16
+"""Of how many failures of a machine the times are drawn at first."""
 
 
 class Recorded(NamedTuple):
@@ -44,16 +50,20 @@ class Recorded(NamedTuple):
     off: tuple[Ints, Ints, Floats, Floats]
     parts: tuple[Ints, Ints, Ints, Ints]
 
+    def parts_table(self, rows: Ints) -> pd.DataFrame:
+        """Return the parts of the attempts that have several machines; `rows` are int64[k], those of the attempts."""
+        place, machine, machines, cores = self.parts
+        columns = {"row": rows[place], "attempt": numbered(rows)[place], "machine": machine}
+        return pd.DataFrame({**columns, "machines": machines, "cores": cores}, copy=False)
+
 
 class Platform:
-    """The machines of all clusters of a model, as it begins.
+    """The machines of all clusters of a model, and how far it has come.
 
     Parameters
     ----------
     model
         The model; a pool of cores is one machine that is always on.
-    failures
-        Of how many failures of each machine the times are drawn.
 
     Attributes
     ----------
@@ -62,19 +72,21 @@ class Platform:
     states
         int64[machines], which are on.
     free
-        int64[clusters], how many cores these have.
+        int64[clusters], how many cores these have at the begin.
     least
         The fewest machines of a cluster that there will be.
     last_s, is_out
         When the last change of a capacity is made, and the last maintenance has ended; whether machines fail, or are
         maintained.
+    clock
+        How far it has come; None before it begins.
     stuck
         The slots that were lost too often in succession, at the last instant, and how often.
     repairs
         How often machines were repaired while all waited, if that was too often; else 0.
     """
 
-    def __init__(self, model: Model, failures: int) -> None:
+    def __init__(self, model: Model) -> None:
         self.sites = [site.known_by(model.end_s) for site in model.sites]
         self.begin_s = model.begin_s
         groups = [group for site in self.sites for group in site.groups]
@@ -89,20 +101,24 @@ class Platform:
         self.least = min(int(np.append(each.machines, on_.sum()).min()) for each, on_ in zip(later, on, strict=True))
         self.last_s = max(self.begin_s, *(site.last_change_s for site in self.sites))
         self.is_out = any(site.is_out for site in self.sites)
+        self.clock: Clock | None = None
         self.stuck, self.repairs = (np.empty(0, np.int64), 0), 0
         self._most_requeues = MOST
         if model.ends_by_itself and model.max_requeues is not None:
             self._most_requeues = model.max_requeues
-        self._occupancy = None  # a placer keeps it itself
+        self.occupancy = None  # a placer keeps it itself
         if not isinstance(model.options, PlacementOptions):
-            self._occupancy = new_occupancy(self.states, self.size, self.speed, self._first)
-        self._powers = self._switched(model.seed, later, failures)
+            self.occupancy = new_occupancy(self.states, self.size, self.speed, self._first)
+        self._failure_seeds: list[int] = []
+        self.powers = self._switched(model.seed, later)
 
-    def _switched(self, seed: int, later: list[Changes], failures: int) -> list[Power | None]:
+    def _switched(self, seed: int, later: list[Changes]) -> list[Power | None]:
         """Return what is done to the machines of each cluster; None where they stay on."""
         seeds = Seeds(seed)
         made: list[Power | None] = []
         for site, changes, first in zip(self.sites, later, self._first, strict=False):
+            law_seed = seed if site.failures is None else seeds.of("failures", site.name)
+            self._failure_seeds.append(law_seed)
             if site.capacity is None and not site.is_out:
                 made.append(None)
                 continue
@@ -113,9 +129,8 @@ class Platform:
                 on = int((states == OPEN).sum())
                 comes = int(np.diff(changes.machines, prepend=on).clip(0).sum())
                 draws = stream(seeds.of("capacity", site.name), "capacity", "removed").random(on + 2 * comes + 1)
-            law_seed = seed if site.failures is None else seeds.of("failures", site.name)
             asleep = _sleep(site, states, self.begin_s)
-            outages = _outages(site, self.begin_s, law_seed, failures, asleep)
+            outages = _outages(site, self.begin_s, _lives(site, law_seed, _FAILURES), asleep)
             made.append(new_power(states, changes, draws, outages, self.begin_s))
         return made
 
@@ -137,23 +152,67 @@ class Platform:
         arrivals: Ints | None = None,
         warm: int = 0,
         kill: bool = False,
-    ) -> tuple[bool, float]:
-        """Run one that decides; parameters and result as for `simmodels.replay.loop.run`."""
-        powers = np.array([0 if power is None else address_of(power) for power in self._powers], np.int64)
+        stop_s: float = math.inf,
+    ) -> bool:
+        """Run one that decides, or go on; parameters and result as for `simmodels.replay.loop.run`."""
+        powers = np.array([0 if power is None else address_of(power) for power in self.powers], np.int64)
         numbers = np.empty(0, np.int64) if arrivals is None else arrivals
-        of = (queue, auction, placer, self._occupancy, runs, self.states, self.size, self.speed, powers)
-        made: tuple[bool, float] = run(*of, submit_s, numbers, warm, kill, self.begin_s, self.last_s, until_s)
+        if self.clock is None:
+            self.clock = new_clock(self.begin_s, warm, len(self.sites))
+        of = (queue, auction, placer, self.occupancy, runs, self.clock, self.states, self.size, self.speed, powers)
+        fine = True
+        while fine:
+            fine = run(*of, submit_s, numbers, kill, self.last_s, until_s, stop_s)
+            if not self._foresee_failures():
+                break
         self.stuck, self.repairs = stuck_slots(runs), int(idle_repairs(runs))
-        return made
+        return fine
+
+    def _foresee_failures(self) -> bool:
+        """Draw the times of as many failures again where these were too few; return whether they were."""
+        found = False
+        for site, power, seed in zip(self.sites, self.powers, self._failure_seeds, strict=True):
+            known = 0 if power is None else int(known_failures(power))
+            if known:
+                foresee_failures(power, _lives(site, seed, 2 * known), self.now_s)
+                found = True
+        return found
 
     @property
-    def failed_too_often(self) -> bool:
-        """Return whether a machine would have failed more often than was drawn."""
-        return any(power is not None and failed_too_often(power) for power in self._powers)
+    def now_s(self) -> float:
+        """The last instant that happened."""
+        return self.begin_s if self.clock is None else float(now_of(self.clock))
 
-    def recorded(self, runs: Runs, submit_s: Floats | None = None) -> Recorded:
-        """Return what was recorded; what starts together is in order of `submit_s` (by slot), then of slots."""
-        (slot, machine, start_s, end_s, work_s, warned_s, outcome), (off, off_from_s, off_to_s) = record(runs)
+    @property
+    def came(self) -> int:
+        """How many of what comes have been submitted."""
+        return 0 if self.clock is None else int(came_of(self.clock))
+
+    def keep(self, number: Ints, came: int) -> None:
+        """Know some attempts only, and how many jobs have come of others; see `keep_attempts`."""
+        if self.clock is not None:
+            keep_attempts(self.occupancy, number)
+            start_over(self.clock, came, number)
+
+    def copied(self) -> "Platform":
+        """Return the same machines, as far as they have come, which go on by themselves."""
+        made = copy(self)
+        made.states = self.states.copy()
+        here = [made.states[first : first + site.count] for first, site in zip(self._first, self.sites, strict=False)]
+        made.powers = [
+            None if power is None else copied_power(power, states)
+            for power, states in zip(self.powers, here, strict=True)
+        ]
+        if self.occupancy is not None:
+            made.occupancy = copied_occupancy(self.occupancy, made.states)
+        if self.clock is not None:
+            made.clock = copied_clock(self.clock)
+        return made
+
+    def recorded(self, runs: Runs, until_s: float, submit_s: Floats | None = None) -> Recorded:
+        """Return what happened up to an instant; what starts together is in order of `submit_s`, then of slots."""
+        of_attempts, (off, off_from_s, off_to_s) = record(runs, until_s)
+        slot, machine, start_s, end_s, work_s, warned_s, outcome = of_attempts
         came = np.zeros(len(slot)) if submit_s is None else submit_s[slot]
         order = np.lexsort((slot, came, start_s))
         (cluster, machine), (of_off, off) = (self._by_cluster(each) for each in (machine[order], off))
@@ -162,8 +221,8 @@ class Platform:
             attempts["cluster"] = cluster
         attempts |= {"machine": machine, "work_s": work_s[order], **unexpected(warned_s=warned_s[order])}
         number, first, machines, cores = (np.empty(0, np.int64),) * 4
-        if self._occupancy is not None:
-            number, first, machines, cores = parts_of(self._occupancy)
+        if self.occupancy is not None:
+            number, first, machines, cores = parts_of(self.occupancy)
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         parts = (place[number], self._by_cluster(first)[1], machines, cores)
@@ -203,13 +262,22 @@ def _sleep(site: Site, states: Ints, begin_s: float) -> Sleep:
     return made
 
 
-def _outages(site: Site, begin_s: float, seed: int, failures: int, asleep: Sleep) -> Outages:
-    """Return what holds the machines of a site off beside its capacity; parameters as for `Platform`."""
-    law, windows, machines = site.failures, site.maintenance, site.count
-    life, repair_s = np.empty((0, 0)), 0.0
-    if law is not None:
-        draws = [stream(seed, "failures", machine).weibull(law.shape, failures) for machine in range(machines)]
-        life, repair_s = law.scale_s * np.array(draws), law.repair_s
+def _lives(site: Site, seed: int, failures: int) -> Floats:
+    """Return float64[machines, failures], the times from each repair to the next failure; of no machine without a law.
+
+    More of them begin with the same ones.
+    """
+    law = site.failures
+    if law is None:
+        return np.empty((0, 0))
+    draws = [stream(seed, "failures", machine).weibull(law.shape, failures) for machine in range(site.count)]
+    return law.scale_s * np.array(draws)
+
+
+def _outages(site: Site, begin_s: float, life: Floats, asleep: Sleep) -> Outages:
+    """Return what holds the machines of a site off beside its capacity; `life` is as `_lives` has it."""
+    windows, machines = site.maintenance, site.count
+    repair_s = 0.0 if site.failures is None else site.failures.repair_s
     of = np.zeros((len(windows), machines), np.bool_)
     for row, each in zip(of, windows, strict=True):
         row[each.of(machines)] = True

@@ -18,6 +18,7 @@ from simmodels.replay.outages import (
     carry_out,
     concerned,
     drains,
+    foresee,
     goes_for,
     hold_drained,
     is_held,
@@ -25,7 +26,7 @@ from simmodels.replay.outages import (
     next_due,
     wake_machines,
 )
-from simmodels.structures.structure import Handle, Structure
+from simmodels.structures.structure import Handle, Structure, copied
 
 
 @structref.register
@@ -352,6 +353,22 @@ def warned(power, machine):
 
 
 @compiled
-def failed_too_often(power):
-    """Return whether a machine would have failed more often than was drawn."""
-    return power.outages.short
+def known_failures(power):
+    """Return of how many failures of a machine the times are known if that is too few; else 0."""
+    return power.outages.life.shape[1] if power.outages.short else 0
+
+
+@compiled
+def foresee_failures(power, life, now):
+    """Go on with further failures, see `simmodels.replay.outages.foresee`."""
+    foresee(power.outages, life, now)
+
+
+@compiled
+def copied_power(power, state):
+    """Return the same machines again, whose states are `state` from now on."""
+    made = copied(power)
+    made.state = state
+    if not power.outages.any:
+        made.own, made.own_goes = made.state, made.goes
+    return made

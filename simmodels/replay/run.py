@@ -1,14 +1,14 @@
 """Replay: a workload through the compiled engine."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import Terms
-from simmodels.errors import RequestError, must_be
+from simmodels.errors import RequestError
 from simmodels.ground.numbers import Floats
 from simmodels.ground.streams import stream
 from simmodels.passes.queue_transfer import carry_on
@@ -18,6 +18,7 @@ from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
 from simmodels.replay.queue_loop import carry_on_loop, loop_now, new_loop, replay
+from simmodels.replay.snapshot import Snapshot
 from simmodels.results.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.structures.queue_state import (
     arrived_slots,
@@ -58,6 +59,8 @@ class Replay:
         The first of them.
     start_s, end_s
         float64[slots], of the jobs that have started; NaN for the others. An end may lie ahead.
+    draws
+        float64[slots], a uniform number for each, if an order asks for it; else none.
     """
 
     def __init__(
@@ -85,7 +88,7 @@ class Replay:
         self.submit_s = columns[0]
         slots = len(self.submit_s)
         self._by_event = options.decide == "event"
-        self._draws: Floats = np.empty(0)
+        self.draws: Floats = np.empty(0)
         self._associations = options.associations(slots) if associations is None else associations.carried(slots)
         if self._associations is not None:
             self._associations.fill_all(workload.user_id if self._rows is None else workload.user_id[self._rows])
@@ -140,32 +143,22 @@ class Replay:
         if self._left:
             raise RequestError("the replay was interrupted in the middle of an instant", "make a new one")
 
-    def snapshot(self) -> "Snapshot":
+    def snapshot(self) -> "Snapshot[Replay]":
         """Return where the replay is, which stays so while the replay goes on."""
         self._require_whole()
         slots = present_slots(self._queue)
         coming = np.arange(arrived_slots(self._queue), len(self.submit_s))
         jobs, later = (self.workload.take(each if self._rows is None else self._rows[each]) for each in (slots, coming))
-        kept = self._carried(slots, jobs, later)
+        kept = self.carried(slots, jobs, later)
         if self.options.draws:
-            kept._set_draws(np.concatenate((self._draws[slots], self._draws[coming])))  # noqa: SLF001
+            kept.set_draws(np.concatenate((self.draws[slots], self.draws[coming])))
         at_s = self._reached_s
         if at_s == -math.inf:  # nothing has happened
             at_s = float(self.submit_s.min(initial=0.0))
         return Snapshot(at_s=at_s, jobs=jobs, start_s=kept.start_s[: len(jobs)].copy(), later=later, _at=kept)
 
-    def _carried(self, slots: NDArray[np.int64], jobs: Workload, later: Workload) -> "Replay":
-        """Return another replay that is where this one is.
-
-        Parameters
-        ----------
-        slots
-            Those that wait or run here.
-        jobs
-            The same as jobs, in this order; they may have other runtimes.
-        later
-            What is to come.
-        """
+    def carried(self, slots: NDArray[np.int64], jobs: Workload, later: Workload) -> "Replay":
+        """Return another replay that is where this one is; see `Stopped`."""
         options = replace(self.options, warm_jobs=int(warm_left(self._queue)))
         workload = Workload.concat([jobs, later], name=self.workload.name)
         made = Replay(workload, cores=self.cores, options=options, seed=self.seed, associations=self._associations)
@@ -178,9 +171,9 @@ class Replay:
         made._changes, made._reached_s = self._changes, self._reached_s
         return made
 
-    def _set_draws(self, draws: Floats) -> None:
+    def set_draws(self, draws: Floats) -> None:
         """Use other drawn numbers."""
-        self._draws = draws
+        self.draws = draws
         set_draw(self._queue, draws)
 
     def set_order(self, order: str | Priority, backfill_order: str | Priority | None = None, *, now_s: float) -> None:
@@ -193,9 +186,9 @@ class Replay:
 
     def _drawn(self) -> NDArray[np.float64]:
         """Return a uniform number for each slot, if an order asks for it."""
-        if self.options.draws and not len(self._draws):
-            self._draws = stream(self.seed, "order", "draw").random(len(self.submit_s))
-        return self._draws if self.options.draws else np.empty(0)
+        if self.options.draws and not len(self.draws):
+            self.draws = stream(self.seed, "order", "draw").random(len(self.submit_s))
+        return self.draws if self.options.draws else np.empty(0)
 
     def _filled_rows(self, options: QueueOptions) -> Rows:
         """Return what orders know of each slot beyond the columns of a queue."""
@@ -237,73 +230,6 @@ class Replay:
         return Schedule(
             workload, self.cores, started, ended, outcome=outcome, counted=counted, terms=terms, about=about
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
-    """Where a replay was at an instant: what waited and what ran, from which any number of futures can be gone on with.
-
-    Parameters
-    ----------
-    at_s
-        The instant: all that happened before it has happened, nothing else.
-    jobs
-        The jobs that waited or ran, in order of arrival.
-    start_s
-        float64[jobs], when those that ran started; NaN for those that waited.
-    later
-        The jobs of the replay that had not been submitted.
-    """
-
-    at_s: float
-    jobs: Workload
-    start_s: Floats
-    later: Workload
-    _at: Replay
-
-    def fork(self, *, runtime_s: Floats | None = None, later: Workload | None = None, index: int = 0) -> Replay:
-        """Return a replay that goes on from here; its jobs are `jobs`, then those that are to come.
-
-        Left alone, it gives each job the start and end that it has where the replay goes on itself.
-
-        Parameters
-        ----------
-        runtime_s
-            float64[jobs], other runtimes of the jobs that waited or ran, >= 0; one that ran cannot have ended before.
-            What waits keeps its place: an order by runtimes has seen the others.
-        later
-            Other jobs to come, submitted at this instant or later.
-        index
-            For orders that draw: which of several futures this is, in which other jobs to come draw other numbers.
-
-        Raises
-        ------
-        RequestError
-            A job would have ended, or been submitted, before the instant.
-        """
-        jobs = self.jobs
-        if runtime_s is not None:
-            jobs = replace(jobs, runtime_s=np.asarray(runtime_s, dtype=np.float64))
-            unknown = np.flatnonzero(~jobs.known())
-            if len(unknown):
-                what = f"runtime_s of job {jobs.job_id[unknown[0]]}"
-                raise RequestError(must_be(what, "a number of seconds >= 0", jobs.runtime_s[unknown[0]]))
-        coming = self.later if later is None else later
-        early = np.flatnonzero(coming.submit_s < self.at_s)
-        if len(early):
-            what = f"job {coming.job_id[early[0]]} is submitted at {coming.submit_s[early[0]]:g} s"
-            raise RequestError(what, f"a later job comes at {self.at_s:g} s, where the snapshot was taken, or after it")
-        made = self._at._carried(np.arange(len(jobs)), jobs, coming)  # noqa: SLF001  a snapshot is a part of a replay
-        over = np.flatnonzero(made.end_s[: len(jobs)] < self.at_s)
-        if len(over):
-            what = f"job {jobs.job_id[over[0]]} would have ended at {made.end_s[over[0]]:g} s"
-            raise RequestError(what, f"it runs at {self.at_s:g} s: give it a longer runtime")
-        if made.options.draws:
-            own = self._at._draws  # noqa: SLF001  the same
-            kept = own if later is None else own[: len(jobs)]
-            fresh = stream(made.seed, "order", "draw", "later", index).random(len(made.submit_s) - len(kept))
-            made._set_draws(np.concatenate((kept, fresh)))  # noqa: SLF001  the same
-        return made
 
 
 def _by_row(by_slot: _Column, rows: NDArray[np.intp], filled: _Column) -> _Column:

@@ -14,7 +14,7 @@ from simmodels.passes import switching
 from simmodels.passes.checkpointing import completed, lasts, leaves, left_if, worked
 from simmodels.structures import heap
 from simmodels.structures.arrays import grown
-from simmodels.structures.structure import Handle, Structure
+from simmodels.structures.structure import Handle, Structure, copied
 
 NOWHERE: Final = np.int64(-1)
 DONE: Final = 0
@@ -126,16 +126,22 @@ def new_runs(whole, estimate, earlier, machines, checkpoints, most_requeues):
 
 
 @compiled
-def begin_run(runs, slot, machine, speed, now, kill):
-    """Begin an attempt of a job on a machine, at a speed; `kill` is whether it is stopped at its estimate."""
-    a = runs.count
-    if a == runs.slot.size:
-        room = 2 * a
+def _make_room(runs):
+    """Let the record have room for another attempt."""
+    if runs.count == runs.slot.size:
+        room = 2 * runs.count
         runs.slot, runs.machine = grown(runs.slot, room), grown(runs.machine, room)
         runs.speed, runs.warned = grown(runs.speed, room), grown(runs.warned, room)
         runs.start, runs.end = grown(runs.start, room), grown(runs.end, room)
         runs.work, runs.outcome = grown(runs.work, room), grown(runs.outcome, room)
         runs.place, runs.heap = grown(runs.place, room), grown(runs.heap, room)
+
+
+@compiled
+def begin_run(runs, slot, machine, speed, now, kill):
+    """Begin an attempt of a job on a machine, at a speed; `kill` is whether it is stopped at its estimate."""
+    a = runs.count
+    _make_room(runs)
     runs.slot[a] = slot
     runs.machine[a] = machine
     runs.speed[a] = speed
@@ -233,15 +239,6 @@ def fill_lengths(runs, runtime, estimate, speed):
 
 
 @compiled
-def leave_running(runs, now):
-    """Note what those have done that run on at the end."""
-    for k in range(runs.size):
-        a = runs.heap[k]
-        runs.work[a] = _worked(runs, a, now - runs.start[a])
-        runs.end[a] = np.nan
-
-
-@compiled
 def _worked(runs, attempt, elapsed):
     """Return for how long an attempt has done work some time after its start, since the window began."""
     slot = runs.slot[attempt]
@@ -271,15 +268,87 @@ def record_power(runs, states, now):
 
 
 @compiled
-def record(runs):
-    """Return slot, machine, start, end, work, warned, outcome of each attempt; machine, begin, end of each off span.
+def record(runs, until):
+    """Return what has happened up to an instant.
 
-    A span that has not ended ends at infinity.
+    Returns
+    -------
+    tuple, tuple
+        slot, machine, start, end, work, warned and outcome of each attempt, where one that runs on has no end; machine,
+        begin and end of each span in which a machine was off, where one that has not ended ends at infinity.
     """
     n, k = runs.count, runs.spans
-    times = (runs.start[:n], runs.end[:n], runs.work[:n], runs.warned[:n])
+    end, work = runs.end[:n].copy(), runs.work[:n].copy()
+    for a in runs.heap[: runs.size]:
+        end[a], work[a] = np.nan, _worked(runs, a, until - runs.start[a])
+    times = (runs.start[:n], end, work, runs.warned[:n])
     of_attempts = (runs.slot[:n], runs.machine[:n], *times, runs.outcome[:n])
     open_ = np.flatnonzero(~np.isnan(runs.since))
     machine = np.concatenate((runs.off[:k], open_))
     off_from = np.concatenate((runs.off_from[:k], runs.since[open_]))
     return of_attempts, (machine, off_from, np.concatenate((runs.off_to[:k], np.full(open_.size, np.inf))))
+
+
+@compiled
+def copied_runs(runs):
+    """Return the same record again, which goes on by itself."""
+    return copied(runs)
+
+
+@compiled
+def carry_on_runs(runs, old, kept, kill):
+    """Record of some jobs what another record does, which stays as it is.
+
+    Parameters
+    ----------
+    runs
+        An empty record. Its first slots are these jobs, which may have other work; what has begun goes on with that.
+    old
+        The other record.
+    kept
+        int64[k], their slots in it, increasing.
+    kill
+        Whether a job is stopped at its estimate.
+
+    Returns
+    -------
+    int64[attempts]
+        The number here of each attempt there; NOWHERE of other jobs.
+    """
+    place = np.full(old.now.size, NOWHERE)
+    for k in range(kept.size):
+        slot = kept[k]
+        place[slot] = k
+        runs.kept[k] = old.kept[slot]
+        runs.undone[k] = left_if(runs.whole[k], old.undone[slot], old.whole[slot])
+        runs.earlier[k], runs.restart[k] = old.earlier[slot], old.restart[slot]
+        runs.requeues[k] = old.requeues[slot]
+    number = np.full(old.count, NOWHERE)
+    for attempt in range(old.count):
+        slot = place[old.slot[attempt]]
+        if slot == NOWHERE:
+            continue
+        _make_room(runs)
+        a = number[attempt] = runs.count
+        runs.count += 1
+        runs.slot[a], runs.machine[a], runs.speed[a] = slot, old.machine[attempt], old.speed[attempt]
+        runs.start[a], runs.end[a], runs.work[a] = old.start[attempt], old.end[attempt], old.work[attempt]
+        runs.warned[a], runs.outcome[a] = old.warned[attempt], old.outcome[attempt]
+        if old.now[old.slot[attempt]] == attempt:
+            length, limit = lasts_by(runs, slot, runs.speed[a])
+            runs.end[a] = runs.start[a] + (min(length, limit) if kill else length)
+            runs.now[slot] = a
+            runs.size = heap.push(runs.heap, runs.size, runs.end, runs.place, a)
+    runs.since = old.since.copy()
+    runs.off, runs.off_from, runs.off_to = old.off.copy(), old.off_from.copy(), old.off_to.copy()
+    runs.spans = old.spans
+    return number
+
+
+@compiled
+def running(runs, slots):
+    """Return when the attempts of some slots that run now began, and when they end; NaN for those that do not run."""
+    start, end = np.full(slots, np.nan), np.full(slots, np.nan)
+    for a in runs.heap[: runs.size]:
+        start[runs.slot[a]], end[runs.slot[a]] = runs.start[a], runs.end[a]
+    return start, end

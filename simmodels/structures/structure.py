@@ -66,3 +66,34 @@ def found_at(kind: Structure) -> Callable[..., Any]:
 
     made: Callable[..., Any] = structure_at
     return made
+
+
+@intrinsic
+def copied(_context: Any, structure: Any) -> Any:  # noqa: ANN401  numba's
+    """Return a structure with copies of the arrays and structures that another one has; for compiled code.
+
+    What lies in no array or structure, such as an address, is the same in both.
+    """
+
+    def new_one(_: Any) -> Any:  # noqa: ANN401  numba compiles it
+        return structref.new(structure)  # type: ignore[call-arg]  # numba hands over the context
+
+    def copied_inner(inner: Any) -> Any:  # noqa: ANN401  numba compiles it
+        return copied(inner)  # type: ignore[call-arg]  # as above
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401  numba's
+        made = context.compile_internal(builder, new_one, signature, arguments)
+        utilities = structref._Utils(context, builder, structure)  # noqa: SLF001  as numba's own attributes do
+        into, of = utilities.get_data_struct(made), utilities.get_data_struct(arguments[0])
+        for name, kind in structure.field_dict.items():
+            value = getattr(of, name)
+            if isinstance(kind, types.Array):
+                value = context.compile_internal(builder, lambda array: array.copy(), kind(kind), (value,))
+            elif isinstance(kind, Structure):
+                value = context.compile_internal(builder, copied_inner, kind(kind), (value,))
+            else:
+                context.nrt.incref(builder, kind, value)
+            setattr(into, name, value)
+        return made
+
+    return structure(structure), code

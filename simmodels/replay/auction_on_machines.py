@@ -1,0 +1,156 @@
+"""An auction on the compiled engine, on pools of cores or on machines."""
+
+import math
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+
+from simmodels.ground.numbers import Floats, Ints
+from simmodels.model import Model
+from simmodels.passes.auction_events import add_free, all_waiting, export_results, finishes, refused_task
+from simmodels.policies.auction_options import AuctionOptions, Kinds, WorkflowColumns, open_auction, raise_refused_bid
+from simmodels.replay.auction_loop import run_auction
+from simmodels.replay.platform import Platform
+from simmodels.replay.queue_loop import came_to, copied_loop, new_loop
+from simmodels.replay.runs import Runs, copied_runs
+from simmodels.results.auction_results import workflow_outcomes
+from simmodels.results.schedule import Schedule
+from simmodels.structures.auction_state import copied_auction
+
+
+class Auction:
+    """An auction that knows all workflows of a model.
+
+    Parameters
+    ----------
+    model, options, platform
+        The model, its options, and its machines.
+
+    Attributes
+    ----------
+    rows
+        The row of each slot, which is a task.
+    """
+
+    draws: Floats = np.empty(0)  # what it draws belongs to its state
+
+    def __init__(self, model: Model, options: AuctionOptions, platform: Platform) -> None:
+        self.model, self.options, self.platform = model, options, platform
+        self.work = work = model.work
+        self.rows: Ints = np.arange(len(work))
+        kinds = Kinds([(site.size, site.kind) for site in platform.sites])
+        self.state = open_auction(options, kinds, seed=model.seed)
+        self.known = WorkflowColumns(work.workflows, options, kinds)
+        self.known.into(self.state)
+        for cluster, site in enumerate(platform.sites):
+            add_free(self.state, cluster, int(platform.free[cluster]) - site.size)
+        self.submit_s: Floats = work.submit_s
+        arrives_s = np.array([workflow.submit_s for workflow in work.workflows], np.float64)
+        self._order = np.argsort(arrives_s, kind="stable")
+        self._arrives_s = arrives_s[self._order]
+        self._until_s = float(arrives_s.max(initial=-math.inf)) if options.end == "submit" else math.inf
+        self.loop = new_loop(0, by_event=False)  # on pools; on machines the platform has its own
+        self.runs: Runs | None = None
+        if model.on_machines:
+            self.runs = platform.runs(work.runtime_s, work.runtime_s, np.zeros(len(work)))
+
+    def run(self, stop_s: float) -> bool:
+        """Run it up to an instant; return whether each task had a number."""
+        comes, until_s = (self._order, self._arrives_s), self._until_s
+        if self.runs is None:
+            fine: bool = run_auction(self.state, self.loop, *comes, until_s, stop_s)
+            return fine
+        arrivals, submit_s = comes
+        of = self.platform
+        return of.run(
+            self.runs, auction=self.state, submit_s=submit_s, arrivals=arrivals, until_s=until_s, stop_s=stop_s
+        )
+
+    def refuse(self) -> None:
+        """Raise the error of the task for which the bid gave no number."""
+        task, now = refused_task(self.state)
+        job = int(np.searchsorted(self.known.first_task, task, side="right")) - 1
+        workflow = self.model.work.workflows[job]
+        label = workflow.label(int(task - self.known.first_task[job]))
+        raise_refused_bid(self.options.bid, workflow.job_id, label, now)
+
+    def waiting(self) -> Ints:
+        """Return the rows of the tasks that wait for an auction."""
+        found: Ints = all_waiting(self.state)
+        return found
+
+    def present(self) -> Ints:
+        """Return int64[k], the tasks that have not ended of workflows that have come and are not over, increasing."""
+        _, end_s, *_ = export_results(self.state)
+        goes_on = np.isnan(finishes(self.state))
+        goes_on[self._order[self._came :]] = False
+        return np.flatnonzero(np.repeat(goes_on, self._tasks) & np.isnan(end_s))
+
+    def coming(self) -> Ints:
+        """Return int64[k], the tasks of workflows that are still to come, increasing."""
+        comes = np.zeros(len(self._order), np.bool_)
+        comes[self._order[self._came :]] = True
+        return np.flatnonzero(np.repeat(comes, self._tasks))
+
+    @property
+    def _came(self) -> int:
+        """How many workflows have come."""
+        return int(came_to(self.loop)) if self.runs is None else self.platform.came
+
+    @property
+    def _tasks(self) -> Ints:
+        """How many tasks each workflow has."""
+        return np.diff(self.known.first_task)
+
+    def running_s(self) -> tuple[Floats, Floats]:
+        """Return float64[tasks] twice, when those that run began, and when they end; NaN for the others."""
+        start_s, end_s, *_ = export_results(self.state)
+        start_s[~np.isnan(end_s)] = np.nan
+        return start_s, start_s + self.model.work.runtime_s
+
+    def copied(self) -> Self:
+        """Return another one that is where this one is."""
+        made = copy(self)
+        made.platform = self.platform.copied()
+        made.state, made.loop = copied_auction(self.state), copied_loop(self.loop)
+        made.runs = None if self.runs is None else copied_runs(self.runs)
+        return made
+
+    def schedule(self, until_s: float) -> Schedule:
+        """Return the schedule up to an instant, which knows machines if a cluster of the model has some."""
+        model, work = self.model, self.model.work
+        start_s, end_s, cluster, price, _ = export_results(self.state)
+        specs = [site.spec for site in model.sites]
+        about = {**self.options.about(), "engine": "compiled", "seed": model.seed}
+        kept: dict[str, Any] = {
+            "workflow_outcome": workflow_outcomes(self.state),
+            "critical_path_s": self.known.critical_path_s,
+            "price": price if self.options.prices else None,
+        }
+        if self.runs is None:
+            return Schedule(
+                work,
+                sum(spec.cores for spec in specs),
+                start_s,
+                end_s,
+                executed_s=end_s - start_s,
+                clusters=specs,
+                cluster=cluster,
+                terms=self.options.terms(),
+                about=about,
+                **kept,
+            )
+        found = self.platform.recorded(self.runs, min(until_s, self._until_s), work.submit_s)
+        return Schedule.from_attempts(
+            work,
+            specs,
+            found.slot,
+            found.attempts,
+            off=found.off,
+            window=(model.begin_s, until_s if until_s < math.inf else self.platform.now_s),
+            terms=self.options.terms(modelled=True),
+            about={**about, "left_out": 0},
+            parts=found.parts_table(found.slot),
+            **kept,
+        )

@@ -1,0 +1,93 @@
+"""Clock: how far a run on machines has come, so that it can stop before an instant and go on from there."""
+
+from typing import Final
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
+
+from simmodels.ground.compiled import compiled
+from simmodels.structures.structure import Handle, Structure, copied
+
+
+@structref.register
+class ClockType(Structure):
+    """The numba type of `Clock`."""
+
+
+class Clock(Handle):
+    """A Python handle on how far a run has come; made by `new_clock`."""
+
+
+structref.define_boxing(ClockType, Clock)
+
+CLOCK: Final = ClockType(
+    [
+        ("now", types.float64),  # the last instant that happened
+        ("begun", types.boolean),  # whether what runs at the begin does
+        ("came", types.int64),  # what is to come from this on has not been submitted
+        ("wake", types.float64),  # when it is to be decided, though nothing else may happen; infinity without it
+        ("undone", types.int64),  # all workflows of an auction below this are done
+        # of machines
+        ("draining", types.boolean),
+        ("leaving", types.boolean),  # whether one will go
+        ("looks", types.boolean),  # whether it is to be looked, once all of an instant is decided, which may sleep
+        ("decided", types.boolean),  # whether something was decided since it was looked last
+        ("closing", types.boolean),  # whether all was done at the last instant
+        # how many attempts there were when all began to wait, and by cluster how many repairs there had been
+        ("idle", types.int64),
+        ("repairs", types.int64[::1]),
+    ]
+)
+
+
+@compiled
+def new_clock(begins, warm, clusters):
+    """Return the clock of a run of which nothing has happened.
+
+    Parameters
+    ----------
+    begins
+        When it begins, in seconds.
+    warm
+        How many jobs run then, the first ones.
+    clusters
+        How many clusters there are.
+    """
+    made = structref.new(CLOCK)
+    made.now = begins
+    made.begun = False
+    made.came = warm
+    made.wake = np.inf
+    made.undone = 0
+    made.draining = made.leaving = made.closing = False
+    made.looks = made.decided = True
+    made.idle = -1
+    made.repairs = np.zeros(clusters, np.int64)
+    return made
+
+
+@compiled
+def now_of(clock):
+    """Return the last instant that happened."""
+    return clock.now
+
+
+@compiled
+def copied_clock(clock):
+    """Return another clock that is as far."""
+    return copied(clock)
+
+
+@compiled
+def came_of(clock):
+    """Return how many of what comes have been submitted."""
+    return clock.came
+
+
+@compiled
+def start_over(clock, came, number):
+    """Go on where another number has come, and attempts have other numbers; those that are forgotten one below 0."""
+    clock.came = came
+    known = (number >= 0).sum()
+    clock.idle = known if clock.idle == number.size else -1
