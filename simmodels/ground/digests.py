@@ -60,8 +60,8 @@ def digest_of(made: Dispatcher, signature: object, machine: object) -> str:
     """
     function = made.py_func
     called = sorted(map(_own, _reached(function)))
-    linking = _file(str(Path(__file__).with_name("linking.py")))
-    return digest(*_VERSIONS, linking, machine, _value(signature), _value(made), _own(function), *called)
+    compilers = [_file(str(Path(__file__).with_name(name))) for name in ("linking.py", "borrowing.py")]
+    return digest(*_VERSIONS, *compilers, machine, _value(signature), _value(made), _own(function), *called)
 
 
 def _name(of: Any) -> str:  # noqa: ANN401  whatever has a name

@@ -17,12 +17,14 @@ from typing import Any, ClassVar, Final
 
 import llvmlite.binding as llvm
 from numba import njit
+from numba.core.cgutils import normalize_ir_text
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, compile_result
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.environment import lookup_environment
 from numba.core.typed_passes import NativeLowering
 
+from simmodels.ground.borrowing import UNKNOWN, counting, without_counts
 from simmodels.ground.kept_code import PLAIN, Form
 
 _SHORT: Final = 400
@@ -134,6 +136,16 @@ class _Callee(_Library):
     """A function that compiled code calls: no machine code is made of it."""
 
     copied = False  # whether LLVM has to copy it, be it short or not
+    counting = UNKNOWN
+
+    def add_ir_module(self, ir_module: Any) -> None:  # noqa: ANN401  numba's
+        if not self.counting.borrows:
+            super().add_ir_module(ir_module)
+            return
+        module = llvm.parse_assembly(without_counts(normalize_ir_text(str(ir_module))))
+        module.name = ir_module.name
+        module.verify()
+        self.add_llvm_module(module)
 
     def finalize(self) -> None:
         self._optimise()
@@ -180,6 +192,8 @@ class _CalleeLowering(NativeLowering):
     def run_pass(self, state: Any) -> bool:  # noqa: ANN401  numba's
         state.library = _Callee(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.copied = state.flags.forceinline
+        if not state.library.copied:  # which count none as it is
+            state.library.counting = counting(state)
         state.flags.no_compile = True
         done: bool = super().run_pass(state)
         state.library._ensure_finalized()  # noqa: SLF001  as numba does
@@ -223,18 +237,19 @@ def _reduce(result: Any, keep: Callable[[bytes], str]) -> tuple[Any, ...]:  # no
     bodies = {name: (keep(bitcode), lines) for name, (bitcode, lines) in library.bodies.items()}
     own = keep(library._final_module.as_bitcode())  # noqa: SLF001  as numba does
     about = function, result.environment, result.signature, str(result.type_annotation), result.reload_init
-    return (library.name, own, bodies), *about
+    return (library.name, own, bodies, library.counting), *about
 
 
 def _rebuild(target_context: Any, kept: Any, find: Callable[[str], bytes]) -> Any:  # noqa: ANN401  numba's
     """Return the callee of which this was kept."""
-    (name, own, bodies), function, environment, signature, annotation, reload_init = kept
+    (name, own, bodies, known), function, environment, signature, annotation, reload_init = kept
     for initialise in reload_init:
         initialise()
     library = _Callee(target_context.codegen(), name)
     library._final_module = llvm.parse_bitcode(find(own))  # noqa: SLF001  as numba does
     library.bodies = {name: (find(body), lines) for name, (body, lines) in bodies.items()}
     library._finalized = True  # noqa: SLF001  as above
+    library.counting = known
     return compile_result(
         target_context=target_context,
         typing_context=target_context.typing_context,

@@ -14,8 +14,7 @@ from simmodels.passes import fair_share
 from simmodels.passes.backfilling import is_behind, reservation, start_backfilled, start_heads
 from simmodels.passes.conservative import first_promise, start_reserved
 from simmodels.passes.limiting import count_end, first_in_line, is_over, note_size
-from simmodels.passes.queue_order import key_for, make_scratch, sort_moving
-from simmodels.structures.arrays import grown
+from simmodels.passes.queue_order import key_for, let_start, make_scratch, sort_moving
 from simmodels.structures.classes import expect_back, have_started, new_classes, places
 from simmodels.structures.held_jobs import drop, lay, put_back, release_all
 from simmodels.structures.limit_state import lift, restore
@@ -255,8 +254,7 @@ def _most_starts(queue):
 @compiled
 def _start_more(queue, now, classes, backfilling, below, n):
     """Start what the pass says, `n` have started; return how many more. Heads alone are below the slot `below`."""
-    if n + queue.waiting.size + queue.hidden > queue.placed.size:
-        queue.placed = grown(queue.placed, 2 * (n + queue.waiting.size + queue.hidden))
+    let_start(queue, n + queue.waiting.size + queue.hidden)
     known = 0
     if classes is not None:
         known = len(classes.parts)

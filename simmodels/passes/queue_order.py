@@ -8,6 +8,7 @@ from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.signals import heed_signals
 from simmodels.passes import fair_share
 from simmodels.passes.keys import key_of, refuse
+from simmodels.structures.arrays import grown
 from simmodels.structures.held_jobs import release_all
 from simmodels.structures.queue_state import CONSERVATIVE
 from simmodels.structures.sorted_blocks import new_sorted_blocks, refill, sort_pairs
@@ -96,6 +97,13 @@ def make_scratch(queue):
         queue.slots2 = np.empty(room, np.int64)
         queue.ends = np.empty(room, np.float64)
         queue.ends2 = np.empty(room, np.float64)
+
+
+@compiled
+def let_start(queue, starts):
+    """Let there be room for as many starts in one decision."""
+    if starts > queue.placed.size:
+        queue.placed = grown(queue.placed, 2 * starts)
 
 
 @compiled

@@ -1,0 +1,166 @@
+# ruff: noqa: ANN001, ANN201  numba gives what it compiles its types
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, call-arg"
+"""Which compiled functions count no references: those that nobody can take what they read from."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import types
+from numba.experimental import structref
+
+from simmodels.ground.borrowing import Counting, without_counts
+from simmodels.ground.compiled import LINKED, compiled
+from simmodels.structures.arrays import grown
+from simmodels.structures.structure import Handle, Structure
+
+pytestmark = pytest.mark.skipif(not LINKED, reason="under another numba, functions are compiled as numba does")
+
+
+@structref.register
+class BoxType(Structure):
+    """The numba type of `Box`."""
+
+
+class Box(Handle):
+    """A Python handle on two columns."""
+
+
+structref.define_boxing(BoxType, Box)
+BOX = BoxType([("one", types.float64[::1]), ("other", types.float64[::1]), ("size", types.int64)])
+
+
+@compiled
+def new_box(size):
+    made = structref.new(BOX)
+    made.one, made.other, made.size = np.arange(size) + 1.0, np.arange(size) + 1.0, size
+    return made
+
+
+@compiled
+def enlarge(box):
+    box.one = grown(box.one, 2 * box.size)
+    box.size *= 2
+
+
+@compiled
+def reads(box):
+    total = 0.0
+    for i in range(box.size):
+        total += box.one[i] + box.other[:][i]
+    return total
+
+
+@compiled
+def reads_the_other_across(box):
+    other = box.other
+    for _ in range(3):
+        enlarge(box)
+        other[0] += box.one[0]
+    return other[0]
+
+
+@compiled
+def reads_across(box):
+    one = box.one
+    for _ in range(3):
+        one[0] += 1.0
+        enlarge(box)
+    return one[0]
+
+
+@compiled
+def reads_a_part_across(box):
+    parts = (box.other, box.one)
+    last = parts[1][1:]
+    enlarge(box)
+    return last[0]
+
+
+@compiled
+def reads_what_it_is_given(box, column):
+    enlarge(box)
+    return column[0]
+
+
+@compiled
+def gives(box):
+    return reads_what_it_is_given(box, box.one)
+
+
+@compiled
+def gives_the_other(box):
+    return reads_what_it_is_given(box, box.other)
+
+
+@compiled
+def makes(box):
+    return (box.one + box.other).sum()
+
+
+@compiled
+def chooses(box):
+    return box.one[box.other > 1.0].size
+
+
+@compiled
+def hands_out(box):
+    return box.one
+
+
+@compiled
+def keeps(box):
+    box.other = box.one
+
+
+@compiled
+def calls_all(box):
+    hands_out(box)
+    found = reads(box) + makes(box) + chooses(box) + reads_the_other_across(box) + reads_across(box)
+    found += reads_a_part_across(box) + gives(box) + gives_the_other(box)
+    keeps(box)
+    return found
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> float:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SCHEDLAB_CACHE", str(tmp_path_factory.mktemp("code")))  # what is kept brings no callees along
+        result: float = calls_all(new_box(4))
+    return result
+
+
+def of(made: Any) -> Counting:  # noqa: ANN401  a dispatcher
+    (overload,) = made.get_overload.__self__.overloads.values()
+    counting: Counting = overload.library.counting
+    return counting
+
+
+def test_what_is_read_is_there(found: float) -> None:
+    assert found == 20 + 20 + 3 + 4 + 4 + 2 + 2 + 4
+
+
+@pytest.mark.parametrize("made", [reads, reads_the_other_across, reads_what_it_is_given, gives_the_other])
+def test_a_function_borrows_what_nobody_replaces_meanwhile(made: object, found: float) -> None:
+    assert of(made).borrows
+
+
+@pytest.mark.parametrize("made", [enlarge, reads_across, reads_a_part_across, gives, makes, chooses, hands_out, keeps])
+def test_a_function_counts_what_it_makes_keeps_hands_out_or_reads_after_it_may_be_replaced(
+    made: object, found: float
+) -> None:
+    assert not of(made).borrows
+
+
+def test_a_function_is_known_to_replace_what_those_replace_that_it_calls(found: float) -> None:
+    one = frozenset({("BoxType", "one")})
+    assert [of(made).replaces for made in (reads, enlarge, reads_across, gives)] == [frozenset(), one, one, one]
+    assert of(keeps).replaces == {("BoxType", "other")}
+
+
+def test_code_that_makes_something_counts_as_it_did() -> None:
+    looks = "  %y = call i8* @NRT_MemInfo_data_fast(i8* %x)\n"
+    counted = f'{looks}  call void @"NRT_incref"(i8* %x)\n  call void @NRT_decref(i8* %x)\n  ret void\n'
+    assert without_counts(counted) == f"{looks}  ret void\n"
+    makes_one = f"  call i8* @NRT_MemInfo_new()\n{counted}"
+    assert without_counts(makes_one) == makes_one
