@@ -27,7 +27,10 @@ class Occupancy(Handle):
 
 structref.define_boxing(OccupancyType, Occupancy)
 
+_RUNS: Final = 10  # as many runs of machines has a job of the fullest log, on average
+
 _I1 = types.int64[::1]
+_S1 = types.int32[::1]
 _W1 = types.uint64[::1]
 OCCUPANCY: Final = OccupancyType(
     [
@@ -48,8 +51,8 @@ OCCUPANCY: Final = OccupancyType(
         # by attempt, in order of start: its first run of machines; those of the next attempt follow
         ("first", _I1),
         # by run of machines that follow each other and give as many cores each: the first, how many, cores of each
-        ("machine", _I1),
-        ("machines", _I1),
+        ("machine", _S1),
+        ("machines", _S1),
         ("cores", _I1),
         ("runs", types.int64),
         ("attempts", types.int64),
@@ -58,7 +61,7 @@ OCCUPANCY: Final = OccupancyType(
 
 
 @compiled
-def new_occupancy(state, size, speed, first_of):
+def new_occupancy(state, size, speed, first_of, jobs):
     """Return the cores of machines on which nothing runs.
 
     Parameters
@@ -69,6 +72,9 @@ def new_occupancy(state, size, speed, first_of):
         int64[machines] and float64[machines], the cores of each, and how many seconds of a job it does in a second.
     first_of
         int64[clusters + 1], the first machine of each cluster, and how many there are.
+    jobs
+        How many jobs there are: for each is room for some runs of machines, since to copy them later takes time, and
+        memory that is never written takes none.
     """
     made = structref.new(OCCUPANCY)
     machines = state.size
@@ -83,10 +89,11 @@ def new_occupancy(state, size, speed, first_of):
     made.state = state
     made.listed = np.zeros(machines // WORD + 1, np.uint64)
     made.open = np.zeros(machines // WORD + 1, np.uint64)
-    made.first = np.zeros(64, np.int64)
-    made.machine = np.empty(64, np.int64)
-    made.machines = np.empty(64, np.int64)
-    made.cores = np.empty(64, np.int64)
+    made.first = np.empty(jobs + 64, np.int64)
+    made.first[0] = 0
+    made.machine = np.empty(64 + _RUNS * jobs, np.int32)
+    made.machines = np.empty(64 + _RUNS * jobs, np.int32)
+    made.cores = np.empty(64 + _RUNS * jobs, np.int64)
     made.runs = 0
     made.attempts = 0
     for cluster in range(first_of.size - 1):
@@ -122,17 +129,24 @@ def _next_listed(occupancy, machine):
 
 
 @compiled
+def _make_room(occupancy, more):
+    """Let there be room for another attempt, and for as many more runs of machines."""
+    if occupancy.attempts + 1 == occupancy.first.size:
+        occupancy.first = grown(occupancy.first, 2 * occupancy.first.size)
+    room = occupancy.runs + more
+    if room > occupancy.machine.size:
+        occupancy.machine, occupancy.machines = grown(occupancy.machine, 2 * room), grown(occupancy.machines, 2 * room)
+        occupancy.cores = grown(occupancy.cores, 2 * room)
+
+
+@compiled
 def _give(occupancy, machine, machines, cores):
-    """Note that the attempt that is about to begin has these cores of each of these machines."""
+    """Note that the attempt that is about to begin has these cores of each of these machines; there is room for it."""
     last = occupancy.runs - 1
     follows = last >= occupancy.first[occupancy.attempts]  # a run of the same attempt
     if follows and occupancy.machine[last] + occupancy.machines[last] == machine and occupancy.cores[last] == cores:
         occupancy.machines[last] += machines
         return
-    if occupancy.runs == occupancy.machine.size:
-        occupancy.machine = grown(occupancy.machine, 2 * occupancy.runs)
-        occupancy.machines = grown(occupancy.machines, 2 * occupancy.runs)
-        occupancy.cores = grown(occupancy.cores, 2 * occupancy.runs)
     occupancy.machine[occupancy.runs] = machine
     occupancy.machines[occupancy.runs] = machines
     occupancy.cores[occupancy.runs] = cores
@@ -142,6 +156,7 @@ def _give(occupancy, machine, machines, cores):
 @compiled
 def occupy(occupancy, machine, cores):
     """Give the attempt that is about to begin some cores of a machine."""
+    _make_room(occupancy, 1)
     occupancy.free[machine] -= cores
     _give(occupancy, machine, 1, cores)
 
@@ -153,25 +168,28 @@ def occupy_lowest(occupancy, cluster, need):
     A step takes neighbours of one block that have as many free cores each; they are full then. A machine that has room
     after that is still listed; what is listed and takes no jobs, or is full, is so no longer.
     """
-    free, listed = occupancy.free, occupancy.listed
-    machine = occupancy.first_of[cluster]
+    machine, end_of = occupancy.first_of[cluster], occupancy.first_of[cluster + 1]
+    _make_room(occupancy, min(need, end_of - machine))
+    free, listed, is_open = occupancy.free, occupancy.listed, occupancy.open
     while need > 0:
         machine = _next_listed(occupancy, machine)
         block, at = machine // WORD, machine % WORD
-        takes = listed[block] & occupancy.open[block]
+        takes = listed[block] & is_open[block]
         cores = free[machine] if has(takes, at) else np.int64(0)
         if cores > need:
-            occupy(occupancy, machine, need)
+            free[machine] -= need
+            _give(occupancy, machine, 1, need)
             break
         last = machine + 1
         if cores > 0:
             neighbours = least(~(takes >> np.uint64(at)))  # it and those behind it, without a gap
-            end = min(machine + min(neighbours, need // cores), occupancy.first_of[cluster + 1])
+            end = min(machine + neighbours, end_of)
             free[machine] = 0
-            while last < end and free[last] == cores:
+            need -= cores
+            while last < end and need >= cores and free[last] == cores:
                 free[last] = 0
+                need -= cores
                 last += 1
-            need -= (last - machine) * cores
             _give(occupancy, machine, last - machine, cores)
         listed[block] &= ~span(at, last - machine)
         machine = last
@@ -194,18 +212,16 @@ def begin(occupancy, runs, slot, now, kill):
                 speed = min(speed, occupancy.speed[each])
     begin_run(runs, slot, machine, speed, now, kill)
     occupancy.attempts += 1
-    if occupancy.attempts == occupancy.first.size:
-        occupancy.first = grown(occupancy.first, 2 * occupancy.attempts)
     occupancy.first[occupancy.attempts] = occupancy.runs
 
 
 @compiled
 def vacate(occupancy, attempt):
     """Free the cores of an attempt; return whether a machine that takes no jobs is among those it had."""
-    leaving = False
+    stays = True
     free, listed, takes = occupancy.free, occupancy.listed, occupancy.open
     for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
-        machine, cores = occupancy.machine[run], occupancy.cores[run]
+        machine, cores = np.int64(occupancy.machine[run]), occupancy.cores[run]
         end = machine + occupancy.machines[run]
         for each in range(machine, end):
             free[each] += cores
@@ -213,10 +229,11 @@ def vacate(occupancy, attempt):
             block = machine // WORD
             stop = min((block + 1) * WORD, end)
             bits = span(machine % WORD, stop - machine)
-            listed[block] |= bits & takes[block]
-            leaving |= bits & ~takes[block] != 0
+            freed = bits & takes[block]
+            listed[block] |= freed
+            stays &= freed == bits
             machine = stop
-    return leaving
+    return not stays
 
 
 @compiled
@@ -302,26 +319,37 @@ def offer(occupancy, cluster):
 
 
 @compiled
-def parts_of(occupancy):
+def parts_of(occupancy, place):
     """Return what is in parts: of each attempt that has several machines, its runs of machines, in order of start.
+
+    Parameters
+    ----------
+    occupancy
+        The cores of machines, and which each attempt has.
+    place
+        int64[attempts], what is known as the number of each.
 
     Returns
     -------
-    int64[k] each
-        Attempt, first machine, how many, and cores of each.
+    int32[k] three times, int64[k]
+        Attempt, first machine, as its cluster numbers them, how many, and cores of each. A log has millions.
     """
-    number = np.empty(occupancy.runs, np.int64)
-    machine, machines, cores = np.empty_like(number), np.empty_like(number), np.empty_like(number)
+    first, runs = occupancy.first, occupancy.runs
+    for attempt in range(occupancy.attempts):
+        if first[attempt + 1] - first[attempt] == 1 and occupancy.machines[first[attempt]] == 1:
+            runs -= 1
+    number, machine, machines = np.empty(runs, np.int32), np.empty(runs, np.int32), np.empty(runs, np.int32)
+    cores = np.empty(runs, np.int64)
     parts = 0
     for attempt in range(occupancy.attempts):
-        first, end = occupancy.first[attempt], occupancy.first[attempt + 1]
-        if end - first == 1 and occupancy.machines[first] == 1:
+        if first[attempt + 1] - first[attempt] == 1 and occupancy.machines[first[attempt]] == 1:
             continue
-        for run in range(first, end):
-            number[parts], machine[parts] = attempt, occupancy.machine[run]
+        for run in range(first[attempt], first[attempt + 1]):
+            low = occupancy.machine[run]
+            number[parts], machine[parts] = place[attempt], low - occupancy.first_of[occupancy.of[low]]
             machines[parts], cores[parts] = occupancy.machines[run], occupancy.cores[run]
             parts += 1
-    return number[:parts], machine[:parts], machines[:parts], cores[:parts]
+    return number, machine, machines, cores
 
 
 @compiled

@@ -42,7 +42,7 @@ class Recorded(NamedTuple):
         Cluster, machine, begin and end of each span in which a machine was off.
     parts
         Of each attempt that has several machines, its runs of machines: its place here; first machine, how many, and
-        cores of each.
+        cores of each; see `parts_of`.
     """
 
     slot: Ints
@@ -53,7 +53,8 @@ class Recorded(NamedTuple):
     def parts_table(self, rows: Ints) -> pd.DataFrame:
         """Return the parts of the attempts that have several machines; `rows` are int64[k], those of the attempts."""
         place, machine, machines, cores = self.parts
-        columns = {"row": rows[place], "attempt": numbered(rows)[place], "machine": machine}
+        of_attempts = {"row": rows, "attempt": numbered(rows)}
+        columns = {name: each.astype(place.dtype)[place] for name, each in of_attempts.items()} | {"machine": machine}
         return pd.DataFrame({**columns, "machines": machines, "cores": cores}, copy=False)
 
 
@@ -108,7 +109,7 @@ class Platform:
             self._most_requeues = model.max_requeues
         self.occupancy = None  # a placer keeps it itself
         if not isinstance(model.options, PlacementOptions):
-            self.occupancy = new_occupancy(self.states, self.size, self.speed, self._first)
+            self.occupancy = new_occupancy(self.states, self.size, self.speed, self._first, len(model.work))
         self._failure_seeds: list[int] = []
         self.powers = self._switched(model.seed, later)
 
@@ -213,19 +214,19 @@ class Platform:
         """Return what happened up to an instant; what starts together is in order of `submit_s`, then of slots."""
         of_attempts, (off, off_from_s, off_to_s) = record(runs, until_s)
         slot, machine, start_s, end_s, work_s, warned_s, outcome = of_attempts
-        came = np.zeros(len(slot)) if submit_s is None else submit_s[slot]
-        order = np.lexsort((slot, came, start_s))
+        order, together = np.arange(len(slot)), start_s[1:] == start_s[:-1]  # attempts are in order of start
+        tied = np.flatnonzero(np.append(together, False) | np.append(False, together))
+        came = np.zeros(len(tied)) if submit_s is None else submit_s[slot[tied]]
+        order[tied] = tied[np.lexsort((slot[tied], came, start_s[tied]))]
         (cluster, machine), (of_off, off) = (self._by_cluster(each) for each in (machine[order], off))
         attempts = {"start_s": start_s[order], "end_s": end_s[order], "outcome": outcome[order]}
         if len(self.sites) > 1:
             attempts["cluster"] = cluster
         attempts |= {"machine": machine, "work_s": work_s[order], **unexpected(warned_s=warned_s[order])}
-        number, first, machines, cores = (np.empty(0, np.int64),) * 4
-        if self.occupancy is not None:
-            number, first, machines, cores = parts_of(self.occupancy)
-        place = np.empty(len(order), np.int64)
+        place, parts = np.empty(len(order), np.int64), (np.empty(0, np.int64),) * 4
         place[order] = np.arange(len(order))
-        parts = (place[number], self._by_cluster(first)[1], machines, cores)
+        if self.occupancy is not None:
+            parts = parts_of(self.occupancy, place)
         return Recorded(slot[order], attempts, (of_off, off, off_from_s, off_to_s), parts)
 
     def _by_cluster(self, machine: Ints) -> tuple[Ints, Ints]:
