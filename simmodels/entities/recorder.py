@@ -18,7 +18,7 @@ from simmodels.entities.source import Source
 from simmodels.entities.tuner import KnobTuner
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import Duration, as_window
-from simmodels.results.attempts import PART_COLUMNS, Attempts, unexpected
+from simmodels.results.attempts import PART_COLUMNS, PART_TYPES, Attempts, unexpected
 from simmodels.results.course import with_conditions
 from simmodels.results.schedule import KILLED, UNFINISHED, Schedule
 from simmodels.work.workflow import Workflow
@@ -282,7 +282,7 @@ class Recorder(Record):
         still = known.assign(of=table["of"])[table["at"] < 0]
         more = pd.DataFrame(running, columns=["of", *PART_COLUMNS[2:]]).merge(still, on="of")
         columns = list(PART_COLUMNS)
-        return pd.concat([parts[columns], more[columns]], ignore_index=True).astype(np.int64)
+        return pd.concat([parts[columns], more[columns]], ignore_index=True).astype(PART_TYPES)
 
     @staticmethod
     def _verdicts(routers: Sequence[Decider], workload: Workload) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from simmodels.replay.outages import Outages, Planned, new_outages
 from simmodels.replay.power import Changes, Power, copied_power, foresee_failures, known_failures, new_power
 from simmodels.replay.runs import Runs, idle_repairs, new_runs, record, stuck_slots
 from simmodels.replay.sleep import Sleep, new_sleep
-from simmodels.results.attempts import numbered, unexpected
+from simmodels.results.attempts import PART_TYPES, numbered, unexpected
 from simmodels.structures.structure import Handle, address_of
 
 _FAILURES: Final = 16
@@ -54,7 +54,8 @@ class Recorded(NamedTuple):
         """Return the parts of the attempts that have several machines; `rows` are int64[k], those of the attempts."""
         place, machine, machines, cores = self.parts
         of_attempts = {"row": rows, "attempt": numbered(rows)}
-        columns = {name: each.astype(place.dtype)[place] for name, each in of_attempts.items()} | {"machine": machine}
+        columns = {name: each.astype(PART_TYPES[name])[place] for name, each in of_attempts.items()}
+        columns |= {"machine": machine}
         return pd.DataFrame({**columns, "machines": machines, "cores": cores}, copy=False)
 
 

@@ -22,7 +22,14 @@ Done = Literal["finished", "starved", "rejected"]
 ATTEMPT_COLUMNS: Final = ("job_id", "attempt", "start_s", "end_s", "outcome")
 MACHINE_COLUMNS: Final = ("machine", "work_s")
 RULE_COLUMNS: Final = ("interval_s", "cost_s", "restart_s")
-PART_COLUMNS: Final = ("row", "attempt", "machine", "machines", "cores")
+PART_TYPES: Final[dict[str, type[np.generic]]] = {  # a log has millions of parts
+    "row": np.int32,
+    "attempt": np.int32,
+    "machine": np.int32,
+    "machines": np.int32,
+    "cores": np.int64,
+}
+PART_COLUMNS: Final = tuple(PART_TYPES)
 _ATTEMPT_TYPES: Final[dict[str, type[np.generic]]] = {
     "attempt": np.int64,
     "start_s": np.float64,
