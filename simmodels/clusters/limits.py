@@ -4,7 +4,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -135,22 +135,22 @@ class Limit:
         if self.value is not None:
             fix(self, "value", as_integer(f"{self.by} of a limit", self.value, 0))
         members = as_tuple("members", self.members, "a list of numbers")
-        fix(self, "members", tuple(as_integer(f"a member of {self._of()}", each, 0) for each in members))
+        fix(self, "members", tuple(as_integer(f"a member of {self.name}", each, 0) for each in members))
         for name, checked in _CAPS.items():
             given = getattr(self, name)
             if given is not None:
-                fix(self, name, checked(f"{name} of {self._of()}", given))
+                fix(self, name, checked(f"{name} of {self.name}", given))
         self._require_parts()
 
     def _require_parts(self) -> None:
         """Refuse parts that do not go together."""
         if self.group is None:
             if self.members or self.parent is not None:
-                raise RequestError(f"a limit of {self._of()} has members or a parent", "give its group a name")
+                raise RequestError(f"a limit of {self.name} has members or a parent", "give its group a name")
             if not self.caps:
-                raise RequestError(f"a limit of {self._of()} limits nothing", f"give one of {listed(_CAPS)}")
+                raise RequestError(f"a limit of {self.name} limits nothing", f"give one of {listed(_CAPS)}")
         elif self.value is not None:
-            raise RequestError(f"a limit of {self._of()} has a value", "list it among its members")
+            raise RequestError(f"a limit of {self.name} has a value", "list it among its members")
 
     def __repr__(self) -> str:
         """Return what was given."""
@@ -160,8 +160,9 @@ class Limit:
     def _says(self, name: str) -> bool:
         return getattr(self, name) not in {None, ()}
 
-    def _of(self) -> str:
-        """Return whose limit it is, for errors."""
+    @property
+    def name(self) -> str:
+        """Return what errors call it: ``user 17``, ``each user``, or ``group 'physics'``."""
         if self.group is not None:
             return f"group {self.group!r}"
         return f"each {self.by}" if self.value is None else f"{self.by} {self.value}"
@@ -217,7 +218,7 @@ class Limits:
         names = [(each.by, each.value) if each.group is None else ("", each.group) for each in self.rows]
         if twice := [name for name, times in Counter(names).items() if times > 1]:
             row = self.rows[names.index(twice[0])]
-            raise RequestError(f"two rows limit {row._of()}", "put them into one")  # noqa: SLF001  of this module
+            raise RequestError(f"two rows limit {row.name}", "put them into one")
         fix(self, "_known", {})
         fix(self, "_chosen", {(each.by, each.value): each for each in self.rows if each.group is None})
         fix(self, "_groups", {each.group: each for each in self.rows if each.group is not None})
@@ -351,7 +352,7 @@ class Limits:
         """
         if not len(columns["cores"]):
             return
-        present = {column: set(distinct(numbers_of(columns, column))[0].tolist()) for column in self.columns}
+        present = self._present(columns)
         for row in self.rows:
             for value in (*row.members, *(() if row.value is None else (row.value,))):
                 if value not in present[row.by]:
@@ -363,6 +364,28 @@ class Limits:
             of = {column: int(numbers_of(columns, column)[first]) for column in self.columns}
             why = self.refusal(of, int(job["cores"]), float(job["estimate_s"]))
             raise ImpossibleJobError(int(columns["job_id"][first]), why, int(refused.sum()) - 1)
+
+    def _present(self, columns: Columns) -> dict[str, set[int]]:
+        """Return the values that jobs have, of each of the columns."""
+        return {column: set(distinct(numbers_of(columns, column))[0].tolist()) for column in self.columns}
+
+    def within(self, columns: Columns) -> "Limits | None":
+        """Return the limits of some of the jobs that they are of, such as a week of a log; None if none is left.
+
+        Values that none of these jobs has are left out, which `require` refuses in a table for all of them.
+
+        Parameters
+        ----------
+        columns
+            The jobs'.
+        """
+        present = self._present(columns)
+        rows = [
+            replace(row, members=tuple(value for value in row.members if value in present[row.by]))
+            for row in self.rows
+            if row.value is None or row.value in present[row.by]
+        ]
+        return Limits(tuple(rows)) if rows else None
 
     def refused(self, columns: Columns) -> NDArray[np.bool_]:
         """Return bool[n], which jobs could never start; jobs whose cores are unknown (-1) can."""

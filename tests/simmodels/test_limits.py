@@ -234,6 +234,27 @@ def test_each_queue_behind_a_router_counts_by_itself() -> None:
     assert schedule.terms.limits == sm.Limits([{"by": "user", "jobs": 1}])
 
 
+@many
+@given(limited(), st.data())
+def test_some_of_the_jobs_run_under_the_limits_of_all(model: tuple[Machine, Rules], data: st.DataObject) -> None:
+    (cores, jobs), rules = model
+    limits = sm.Limits(rules)
+    assert limits.within(jobs.numbers_by_name) == limits
+    some = jobs.take(np.array(data.draw(st.lists(st.booleans(), min_size=len(jobs), max_size=len(jobs))), np.bool_))
+    found = simulated((cores, some), limits=limits.within(some.numbers_by_name))
+    assert found.start_s.tolist() == naive.simulate(some, cores=cores, limits=rules)[0]
+
+
+def test_limits_of_what_no_job_of_a_part_is_of_are_left_out() -> None:
+    jobs = log((0, 10, 1, 1), (0, 10, 1, 2))
+    group = {"group": "both", "members": [1, 2], "jobs": 1}
+    limits = sm.Limits([{"value": 1, "jobs": 1}, {"value": 2, "jobs": 2}, group])
+    assert limits.within(jobs.take([1]).numbers_by_name) == sm.Limits(
+        [{"value": 2, "jobs": 2}, group | {"members": [2]}]
+    )
+    assert sm.Limits([{"value": 1, "jobs": 1}]).within(jobs.take([1]).numbers_by_name) is None
+
+
 def test_a_schedule_that_breaks_a_limit_is_not_valid() -> None:
     jobs = log((0, 10, 1, 1), (5, 10, 1, 1), (5, 10, 1, 2))
     free = sm.simulate(jobs, cores=4)
