@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from simmodels.results.schedule import Schedule
 from simmodels.units import HOUR
 from simmodels.work.workload import Workload
 
-Agreement = Literal["close", "rough", "poor"]
+Agreement = Literal["poor", "rough", "close"]
 
+GRADES: Final[tuple[Agreement, ...]] = get_args(Agreement)
 CLOSE: Final = 1.5
 """Mean waits, medians and 95th percentiles within this factor of each other are close, ..."""
 _CORRELATED: Final = 0.3

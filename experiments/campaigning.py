@@ -73,6 +73,7 @@ def advise(asked: Advise) -> int:
         "queue": ",".join(log.queues),
         "timezone": log.timezone,
         "current": asked.current,
+        "limits": asked.limits,
         "node_cores": asked.node_cores,
     }
     return _run("advice", chosen, asked)

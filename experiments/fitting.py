@@ -96,6 +96,19 @@ class Fitted:
         rows = _taken(self.steps)
         return Limits(rows) if rows and self.after < self.before else None  # type: ignore[arg-type]  # rows are checked there
 
+    def limits_of(self, log: Workload) -> Limits | None:
+        """Return these limits for a log, in which no cap is below the widest job of its value; None if none helped."""
+        if self.limits is None:
+            return None
+        widest = {step.by: _widest(log, numbers_of(log.numbers_by_name, step.by)) for step in self.steps}
+        return Limits(
+            tuple(
+                replace(row, cores=max(row.cores or 0, widest[row.by][row.value]))
+                for row in self.limits.rows
+                if row.value is not None
+            )
+        )
+
     def table(self) -> dict[str, Any]:
         """Return all of it by name, as JSON holds it; waits in hours."""
         steps = [
@@ -166,15 +179,9 @@ def fit(log: Workload, options: QueueOptions, *, begin: Callable[[str], None] = 
     """
     if options.limits is not None:
         raise RequestError("limits are given, and limits are to be fitted", "leave out one of them")
-    wait_s = logged_wait_s(log)
-    if np.isnan(wait_s).all():
-        raise RequestError(f"{log.name!r} does not say when its jobs started", "limits are fitted to a log with waits")
-    week = _week_of(log, log.submit_s)
-    weeks = int(week.max()) + 1
-    quarters = [int((~np.isnan(wait_s[week % 4 == number])).sum()) for number in range(4)]
-    if weeks < _LEAST_WEEKS or not all(quarters):
-        what = f"{log.name!r} has no waits of {_LEAST_WEEKS} weeks"
-        raise RequestError(what, "limits are fitted on every second week and judged on the others: give a longer log")
+    if (refusal := refusal_of(log)) is not None:
+        raise refusal
+    wait_s, week = logged_wait_s(log), _week_of(log, log.submit_s)
     replays = _Replays(log, wait_s, week, options)
     steps: list[Step] = []
     columns = list(_columns(log))
@@ -195,6 +202,18 @@ def fit(log: Workload, options: QueueOptions, *, begin: Callable[[str], None] = 
     without, fitted = (replays.calibration(each) for each in replayed)
     before, after = (distance(*replays.waits_s(each, week % 2 == 1)[1:]) for each in replayed)
     return Fitted(tuple(steps), without, fitted, before, after)
+
+
+def refusal_of(log: Workload) -> RequestError | None:
+    """Return why no limits can be fitted to a log: it has no waits, or is shorter than four weeks; None if they can."""
+    wait_s = logged_wait_s(log)
+    if np.isnan(wait_s).all():
+        return RequestError(f"{log.name!r} does not say when its jobs started", "limits are fitted to a log with waits")
+    week = _week_of(log, log.submit_s)
+    if all((~np.isnan(wait_s[week % _LEAST_WEEKS == number])).any() for number in range(_LEAST_WEEKS)):
+        return None
+    remedy = "limits are fitted on every second week and judged on the others: give a longer log"
+    return RequestError(f"{log.name!r} has no waits of {_LEAST_WEEKS} weeks", remedy)
 
 
 def with_fitted_limits(
@@ -226,12 +245,12 @@ def with_fitted_limits(
     found = fit(past, QueueOptions.checked())
     for sentence in found.sentences():
         note(sentence)
-    rows: list[Row] = []
-    for step in found.steps if found.limits is not None else ():
-        widest = _widest(log, numbers_of(log.numbers_by_name, step.by))
-        wide = replace(step, caps={value: max(cores, widest[value]) for value, cores in step.caps.items()})
-        rows += _taken([wide])
-    return {**options, "limits": Limits(rows) if rows else None}  # type: ignore[arg-type]  # rows are checked there
+    return {**options, "limits": found.limits_of(log)}
+
+
+def limits_within(limits: Limits | None, jobs: Workload) -> Limits | None:
+    """Return the limits of some jobs of the log that limits are of; see `Limits.within`."""
+    return None if limits is None else limits.within(jobs.take(jobs.known()).numbers_by_name)
 
 
 @dataclass(frozen=True, slots=True)

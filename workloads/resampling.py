@@ -6,6 +6,7 @@ V. Reis, D. Trystram and others, "Online (bandit) policy selection for EASY-back
 traces.
 """
 
+from collections.abc import Collection
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -36,6 +37,7 @@ def resample(
     index: int = 0,
     how: How = "drawn",
     monday: bool = True,
+    columns: Collection[str] = (),
 ) -> Workload:
     """Return a new trace: each week of it has, of each user of the log, the jobs of a week of the log drawn by chance.
 
@@ -57,6 +59,8 @@ def resample(
     monday
         Whether weeks begin on Monday at 00:00, if the log says when it began; else, and if it does not, they begin at
         its first submit. The hour is that of the time zone that the log names (the one in force when it began), or UTC.
+    columns
+        Further columns of the log that jobs keep, such as ``"queue"``.
 
     Returns
     -------
@@ -117,7 +121,7 @@ def resample(
     submit_s = jobs.submit_s[rows] - begin_s - week[rows] * WEEK + into * WEEK
     order = np.argsort(submit_s, kind="stable")
     rows, submit_s = rows[order], submit_s[order]
-    asked = {REQUESTED: jobs.extras[REQUESTED][rows]} if REQUESTED in jobs.extras else {}
+    kept = {name: jobs.extras[name][rows] for name in (REQUESTED, *columns) if name in jobs.extras}
     return Workload(
         np.arange(1, len(rows) + 1),
         submit_s,
@@ -128,7 +132,7 @@ def resample(
         name=f"{log.name}, resample {index}",
         max_cores=log.max_cores,
         counts=counts,
-        extras={"source_job_id": jobs.job_id[rows], **asked},
+        extras={"source_job_id": jobs.job_id[rows], **kept},
     )
 
 

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from simmodels.clusters.limits import Limits
 from simmodels.errors import printable
 from simmodels.ground.numbers import Floats
 from simmodels.policies.order import Order
@@ -139,10 +140,10 @@ class Multifactor:
         for number, end in enumerate(ends):
             yield end, round(self.span_s * number / max(len(ends) - 1, 1))
 
-    def simulate(self, log: Workload) -> Schedule:
-        """Return the schedule of a log under this priority, with EASY backfilling."""
+    def simulate(self, log: Workload, *, limits: Limits | None = None) -> Schedule:
+        """Return the schedule of a log under this priority, with EASY backfilling, and under limits."""
         extras = {**log.extras, _HANDICAP: self.handicaps_s(log)}
-        return simulate(replace(log, extras=extras), order=ORDER)
+        return simulate(replace(log, extras=extras), order=ORDER, limits=limits)
 
     def table(self) -> dict[str, object]:
         """Return it by name, as JSON has it."""

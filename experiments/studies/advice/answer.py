@@ -2,13 +2,14 @@
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.calibration import CLOSE, Calibration, causes_of, percent, several
+from experiments.studies.advice.limits import Effect, FoundLimits
 from experiments.studies.advice.settings import BACKFILLINGS
 from experiments.studies.advice.verdict import GAIN, LITTLE, SHORT_H, Option, Verdict, choices
 from simmodels.ground.durations import as_hours
@@ -98,6 +99,8 @@ class Advised:
         For whom the change that is advised is worse; None if none is.
     doubts
         Why the answer may not hold.
+    limits, effect
+        Under which limits the log was replayed, and what they cause; None without limits.
     """
 
     log: Workload
@@ -107,6 +110,8 @@ class Advised:
     verdict: Verdict
     worse: Worse | None
     doubts: Sequence[Doubt]
+    limits: FoundLimits = field(default_factory=FoundLimits)
+    effect: Effect | None = None
 
     def choices(self) -> list[Option]:
         """Return what there is to choose from."""
@@ -117,7 +122,7 @@ class Advised:
 
 
 def lines_of(advised: Advised) -> Iterator[str]:
-    """Hand out the answer: the verdict first, in at most six lines, which are ten rows of a terminal of 80 columns.
+    """Hand out the answer: the verdict first, in at most seven lines, which are ten rows of a terminal of 80 columns.
 
     Of the causes and the doubts, there are as many as there is room for.
     """
@@ -125,7 +130,7 @@ def lines_of(advised: Advised) -> Iterator[str]:
     policy = verdict.now.in_words() if advised.fitted else ""
     causes = [] if calibration is None else list(causes_of(calibration, advised.log, fitted=advised.fitted))
     if verdict.kind == "no match" and calibration is not None:
-        lines = [*_mismatch(verdict, calibration, policy, advised.log)]
+        lines = [*_mismatch(verdict, calibration, policy, advised)]
         begin, joint = "Likely causes", _COLON
     else:
         lines = [*_answer(verdict, advised.worse)]
@@ -133,9 +138,15 @@ def lines_of(advised: Advised) -> Iterator[str]:
     if verdict.unlimited:
         lines[0] += f" No order by limits is considered: {percent(verdict.unlimited)} of the jobs have no limit."
     checks = [doubt.short for doubt in advised.doubts if doubt.short]
+    limits = [] if advised.effect is None else list(advised.effect.clauses(advised.limits))
     if verdict.advised is not None:
+        to_enter = list(_to_enter(verdict.advised, verdict.beyond))
         room = _ROWS - sum(map(_rows, lines)) - _rows(f"{begin}.") - bool(checks)
-        lines += _filled("What to enter", _COLON, list(_to_enter(verdict.advised, verdict.beyond)), room)
+        lines += _filled("What to enter", _COLON, to_enter[:1] if limits else to_enter, room)
+    if limits and verdict.kind != "no match":
+        room = _ROWS - sum(map(_rows, lines)) - _rows(f"{begin}.")
+        said = (f"Limits: {'; '.join(limits[:count])}." for count in (2, 1))
+        lines += [line for line in said if _rows(line) <= room][:1]
     lines += _filled(begin, joint, causes, _ROWS - sum(map(_rows, lines)) - bool(checks))
     yield from lines
     yield from _filled("Check", _COLON, checks, _ROWS - sum(map(_rows, lines)))
@@ -182,7 +193,7 @@ def _longest(then: Option, now: Option) -> str:
     return f"the longest wait is {as_hours(then.longest_h)}, now {as_hours(now.longest_h)}"
 
 
-def _mismatch(verdict: Verdict, calibration: Calibration, policy: str, log: Workload) -> Iterator[str]:
+def _mismatch(verdict: Verdict, calibration: Calibration, policy: str, advised: Advised) -> Iterator[str]:
     """Hand out the lines where the replay does not match: how far off it is, and what to do about that."""
     yield f"This replay does not match your machine: {'; '.join(_apart(calibration, policy))}."
     best = verdict.then or verdict.beyond
@@ -190,10 +201,13 @@ def _mismatch(verdict: Verdict, calibration: Calibration, policy: str, log: Work
         yield "The replay alone finds no order that is certain to be better."
     else:
         yield f"By the replay alone, the advice would be {best.in_words()}: do not rely on it."
-    options = ["--cores", *(f"--{name}" for name in ("partition", "queue") if several(log, name) > 1)]
+    options = ["--cores", *(f"--{name}" for name in ("partition", "queue") if several(advised.log, name) > 1)]
     auto = "" if policy else ", or let --current auto find the order that you have"
     checks = f"check {' and '.join(options)}{auto}"
-    yield f"What to do: change nothing yet; {checks}; schedlab calibrate says whether user limits explain the waits."
+    said = "schedlab calibrate says whether user limits explain the waits"
+    if advised.limits != FoundLimits():
+        said = "limits, which were tried, do not explain the waits"
+    yield f"What to do: change nothing yet; {checks}; {said}."
 
 
 def _apart(calibration: Calibration, policy: str) -> Iterator[str]:

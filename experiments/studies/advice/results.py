@@ -13,7 +13,7 @@ from experiments.campaigns.results import Results
 from experiments.dates import date_of
 from experiments.inputs import not_modelled, notes_of
 from experiments.studies.advice.answer import Advised, Doubt, Worse
-from experiments.studies.advice.settings import FIXED
+from experiments.studies.advice.settings import AUTO, FIXED
 from experiments.studies.advice.verdict import GAIN, Option, Verdict, front
 from simmodels.ground.durations import as_hours
 from simmodels.policies.orders import TWELVE_ORDERS
@@ -23,8 +23,6 @@ from simmodels.work.workload import Workload
 
 LOG: Final = "the log"
 RESAMPLE: Final = "a resample"
-AUTO: Final = "auto"
-"""The current policy is the one whose waits are nearest to the log's."""
 _NEAR: Final = 0.05
 """An order is good if its waits are at most this much longer than those of the best."""
 _SETTLED: Final = 0.8
@@ -225,6 +223,10 @@ def _in_full(found: Advised) -> pd.DataFrame:
         rows.append(("the current policy", _fitted(found.options, now)))
     if found.calibration is not None:
         rows += [("the replay", sentence) for sentence in sentences_of(found.calibration, log, str(now))]
+    if found.limits.fitted is not None:
+        rows += [("the limits", sentence) for sentence in found.limits.fitted.sentences()]
+    if found.effect is not None:
+        rows += [("the limits", f"{clause[0].upper()}{clause[1:]}.") for clause in found.effect.clauses(found.limits)]
     rows += [("to check", doubt.full) for doubt in found.doubts]
     rows.append(("the log", _about_the_log(log)))
     if said := notes_of(log.counts):

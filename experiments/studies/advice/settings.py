@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
+from experiments.fitting import limits_within
 from experiments.studies.multifactor import BY_IN_WORDS, By, Multifactor, made_up_for
+from simmodels.clusters.limits import Limits
 from simmodels.policies.orders import TWELVE_ORDERS, find_order
 from simmodels.policies.queue_options import Backfilling
 from simmodels.policies.selection import EpsilonGreedy, FullFeedback, Strategy
@@ -29,6 +31,8 @@ TUNERS: Final[Mapping[str, tuple[Strategy, float]]] = {
     "bandit tuner, by week": (EpsilonGreedy(epsilon=0.1), WEEK),
     "bandit tuner, by day": (EpsilonGreedy(epsilon=0.1), DAY),
 }
+AUTO: Final = "auto"
+"""The current policy is the one whose waits are nearest to the log's; limits are fitted where the replay needs them."""
 FIXED: Final = (*TWELVE_ORDERS, *BACKFILLINGS, *PRIORITIES)
 """All but the tuners: what a machine can have."""
 
@@ -83,7 +87,13 @@ def priority_of(policy: str, log: Workload, node_cores: int) -> Multifactor:
 
 
 def schedule_of(
-    policy: str, threshold_h: float | None, trace: Workload, log: Workload, *, node_cores: int = 1
+    policy: str,
+    threshold_h: float | None,
+    trace: Workload,
+    log: Workload,
+    *,
+    node_cores: int = 1,
+    limits: Limits | None = None,
 ) -> Schedule:
     """Return the schedule of a trace under one of `FIXED`.
 
@@ -95,9 +105,12 @@ def schedule_of(
         The log, or a resample of it.
     log, node_cores
         The log that the weights of a priority are from, and the cores of a node.
+    limits
+        Limits of the log.
     """
+    mine = limits_within(limits, trace)
     if policy in PRIORITIES:
-        return priority_of(policy, log, node_cores).simulate(trace)
+        return priority_of(policy, log, node_cores).simulate(trace, limits=mine)
     if policy in BACKFILLINGS:
-        return simulate(trace, order="FCFS", backfilling=BACKFILLINGS[policy])
-    return simulate(trace, order=policy, threshold_s=in_seconds(threshold_h))
+        return simulate(trace, order="FCFS", backfilling=BACKFILLINGS[policy], limits=mine)
+    return simulate(trace, order=policy, threshold_s=in_seconds(threshold_h), limits=mine)

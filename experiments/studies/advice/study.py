@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -15,8 +15,8 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study, require_integer
 from experiments.inputs import WorkloadFile
 from experiments.studies.advice.answer import Advised, lines_of, worse_for
+from experiments.studies.advice.limits import FoundLimits, effect_of, find_limits
 from experiments.studies.advice.results import (
-    AUTO,
     LOG,
     RESAMPLE,
     answer_tables,
@@ -26,6 +26,7 @@ from experiments.studies.advice.results import (
     tuners_of,
 )
 from experiments.studies.advice.settings import (
+    AUTO,
     BACKFILLINGS,
     FIXED,
     PRIORITIES,
@@ -37,6 +38,7 @@ from experiments.studies.advice.settings import (
 )
 from experiments.studies.advice.verdict import Option, front, judge
 from experiments.studies.multifactor import Multifactor
+from simmodels.clusters.limits import Limits
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.durations import as_hours
 from simmodels.policies.orders import TWELVE_ORDERS
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _INPUT: Final = "log"
+_LIMITS: Final = "limits"
 _MOST_WEEKS: Final = 104
 _PRIORITY: Final = "priority"
 
@@ -62,7 +65,8 @@ class Advice(Study):
     Orders with thresholds, and priorities that can be entered into a batch system, are run on the log itself, and on
     resamples of it (weeks drawn from those of its users), which say how far the answer is luck. Tuners, with the first
     of the thresholds, say how soon the answer could have been found while the machine ran. Where ``current`` is one of
-    them, or ``auto``, first come, first served is run with other backfillings, too.
+    them, or ``auto``, first come, first served is run with other backfillings, too. Under ``limits`` there are no
+    tuners, which know of none.
     """
 
     parameters = {
@@ -70,6 +74,7 @@ class Advice(Study):
         "cores": None,
         "clean": "strong,ends",
         "current": "FCFS",
+        "limits": AUTO,
         "weeks": None,
         "node_cores": 1,
         "partition": "",
@@ -94,7 +99,7 @@ class Advice(Study):
             chosen["current"] = next((name for name in (*FIXED, AUTO) if name.lower() == current.lower()), current)
         super().__init__(**chosen)
         self._found_last: tuple[Results, Advised | None] | None = None
-        self._schedules: dict[tuple[str, float | None], Schedule] = {}
+        self._schedules: dict[tuple[str, float | None, Limits | None], Schedule] = {}
 
     @cached_property
     def _log(self) -> Workload:
@@ -104,9 +109,16 @@ class Advice(Study):
             raise RequestError("there is no log to advise on", "add --workload FILE")
         return WorkloadFile.of(of, drop_oversized=True).read()
 
+    @cached_property
+    def _limits(self) -> FoundLimits:
+        """The limits under which the log is replayed."""
+        of = {**self.parameters, **self.chosen}
+        current = "FCFS" if of["current"] == AUTO else of["current"]
+        return find_limits(str(of["limits"]), self._log, lambda: self._simulated(current, None, None))
+
     def inputs(self, scale: str) -> Mapping[str, Any]:  # noqa: ARG002  the same at all scales
-        """Return the log."""
-        return {_INPUT: self._log}
+        """Return the log, and the limits under which it is replayed."""
+        return {_INPUT: self._log, _LIMITS: self._limits.limits}
 
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
         """Hand out the cells: the log once; a resample in each replication, with tuners."""
@@ -135,7 +147,7 @@ class Advice(Study):
             if policy in TWELVE_ORDERS:
                 fits = True
             elif policy in TUNERS:
-                fits = not on_log and cell["threshold_h"] == first
+                fits = not on_log and cell["threshold_h"] == first and self._limits.limits is None
             else:
                 asked = policy not in BACKFILLINGS or current in {AUTO, policy}
                 fits = asked and cell["threshold_h"] == last
@@ -150,7 +162,9 @@ class Advice(Study):
             schedule = self._scheduled(log, log, cell)
             return {**_measured(schedule), "apart": _apart(schedule)}
         weeks = cell["weeks"] or min(_MOST_WEEKS, whole_weeks(log))
-        trace = _resample(log, weeks=weeks, seed=cell.seed, index=cell.replication)
+        limits: Limits | None = cell.inputs[_LIMITS]
+        columns = () if limits is None else limits.columns
+        trace = _resample(log, weeks=weeks, seed=cell.seed, index=cell.replication, columns=columns)
         if policy in TUNERS:
             strategy, period_s = TUNERS[policy]
             options = QueueOptions.checked(threshold_s=in_seconds(cell["threshold_h"]))
@@ -165,9 +179,10 @@ class Advice(Study):
     def _scheduled(self, trace: Workload, log: Workload, cell: Cell) -> Schedule:
         """Return the schedule of a trace."""
         policy: str = cell["policy"]
+        limits: Limits | None = cell.inputs[_LIMITS]
         if policy == "FCFS":
-            return _first_come(trace)
-        return schedule_of(policy, cell["threshold_h"], trace, log, node_cores=cell["node_cores"])
+            return _first_come(trace, limits)
+        return schedule_of(policy, cell["threshold_h"], trace, log, node_cores=cell["node_cores"], limits=limits)
 
     # -- what is reported ---------------------------------------------------------------------------
 
@@ -188,7 +203,7 @@ class Advice(Study):
         now = found.verdict.now
         figures: dict[str, Figure] = {}
         if found.calibration is not None:
-            both = {AS_LOGGED: as_logged(self._log), f"replayed, {now.in_words()}": self._simulated(now)}
+            both = {AS_LOGGED: as_logged(self._log), f"replayed, {now.in_words()}": self._under(now)}
             figures["Waits, as logged and replayed"] = distributions(both, title="Waits, as logged and replayed")
         figures["Mean waits against the longest ones"] = front_figure(found.choices(), now, found.verdict.advised)
         shown = _in_hours(results)
@@ -234,6 +249,7 @@ class Advice(Study):
             "to_enter": None if then is None else {**then.table(), "priority": priority},
             "cannot_be_entered": None if beyond is None else beyond.table(),
             "front": [option.table() for option in front(found.choices())],
+            "limits": None if found.effect is None else found.effect.table(found.limits),
             "calibration": None if found.calibration is None else found.calibration.table(),
             "warnings": [doubt.full for doubt in found.doubts],
         }
@@ -249,7 +265,7 @@ class Advice(Study):
         options, now = options_of(results)
         if now is None:
             return None
-        log, replayed = self._log, self._simulated(now)
+        log, replayed, limits = self._log, self._under(now), self._limits.limits
         calibration = calibrate(replayed)
         mean_runtime_h = float(log.runtime_s[log.known()].mean()) / HOUR
         unlimited = share_without_limits(log)
@@ -260,16 +276,24 @@ class Advice(Study):
             calibration=calibration,
             fitted=results.parameters["current"] == AUTO,
             verdict=verdict,
-            worse=None if verdict.advised is None else worse_for(replayed, self._simulated(verdict.advised)),
+            worse=None if verdict.advised is None else worse_for(replayed, self._under(verdict.advised)),
             doubts=(*doubts_of(log, calibration), *doubts_of_runs(results, now)),
+            limits=self._limits,
+            effect=None
+            if limits is None
+            else effect_of(limits, replayed, partial(self._simulated, now.policy, now.threshold_h)),
         )
 
-    def _simulated(self, option: Option) -> Schedule:
-        """Return the schedule of the log under an option, simulated once."""
-        key = option.policy, option.threshold_h
+    def _under(self, option: Option) -> Schedule:
+        """Return the schedule of the log under an option."""
+        return self._simulated(option.policy, option.threshold_h, self._limits.limits)
+
+    def _simulated(self, policy: str, threshold_h: float | None, limits: Limits | None) -> Schedule:
+        """Return the schedule of the log under a policy and limits, simulated once."""
+        key = policy, threshold_h, limits
         if key not in self._schedules:
             log, node_cores = self._log, self._node_cores
-            self._schedules[key] = schedule_of(*key, log, log, node_cores=node_cores)
+            self._schedules[key] = schedule_of(policy, threshold_h, log, log, node_cores=node_cores, limits=limits)
         return self._schedules[key]
 
     def _priority(self, option: Option) -> Multifactor:
@@ -288,9 +312,9 @@ _resample: Final = lru_cache(maxsize=1)(resample)
 
 
 @lru_cache(maxsize=1)
-def _first_come(trace: Workload) -> Schedule:
+def _first_come(trace: Workload, limits: Limits | None) -> Schedule:
     """Return the schedule of a trace, first come, first served."""
-    return schedule_of("FCFS", None, trace, trace)
+    return schedule_of("FCFS", None, trace, trace, limits=limits)
 
 
 def _in_hours(results: Results) -> Results:
