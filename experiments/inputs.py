@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from experiments.option import IN, Option
+from experiments.option import FITTED, IN, Option
+from simmodels.clusters.limits import Limits
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, must_be, require_known, with_article
 from simmodels.ground.files import open_regular
 from simmodels.ground.numbers import MOST, as_integer
@@ -232,6 +233,11 @@ def _require_runnable(jobs: Workload, cores: int) -> None:
 def notes_of(counts: Mapping[str, int]) -> list[str]:
     """Return what is to be said of a workload's counts, a line each: all that happened at least once."""
     return [f"{key}: {count:,}" for key, count in counts.items() if count and key not in _UNREMARKABLE]
+
+
+def named_limits(text: str) -> Limits | str:
+    """Return the limits of a file; or `FITTED`, for those that are fitted to the log when it is read."""
+    return FITTED if text == FITTED else Limits.read(text)
 
 
 # -- orders -----------------------------------------------------------------------------------------

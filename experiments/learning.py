@@ -1,18 +1,22 @@
 """Learning: an order fitted to trials on one part of a log, and how it does on the rest."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Final, get_args
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final, get_args
 
 import numpy as np
 
-from experiments.option import POLICY, Option, Seed, Tau
+from experiments.fitting import limits_within, with_fitted_limits
+from experiments.inputs import named_limits
+from experiments.option import FITTED, POLICY, Option, Seed, Tau
 from experiments.studies.windows import windows
+from simmodels.clusters.limits import Limits
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.learning.pairs import draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial, require_form
 from simmodels.learning.trials import Estimator, Progress, score_jobs
+from simmodels.policies.parties import require_startable
 from simmodels.policies.polynomial import as_terms
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import Backfilling, QueueOptions
@@ -61,6 +65,9 @@ class LearningSettings:
         The length of the windows held out for the test.
     backfilling
         How the windows held out are run; see schedlab list backfillings.
+    limits
+        Limits under which the windows held out are run: a file, or fitted to the jobs that are learned from. Trials
+        know none.
     warm_jobs
         The first N jobs are scheduled first come, first served, and left out of the metrics.
     seed
@@ -76,6 +83,7 @@ class LearningSettings:
     learn_on: Annotated[float, Option(_PANEL, "PART")] = 0.5
     window_days: Annotated[float, Option(_PANEL, "DAYS")] = 15.0
     backfilling: Annotated[Backfilling, Option(POLICY, flags=("--backfilling", "-b"))] = "easy"
+    limits: Annotated[Limits | str | None, Option(POLICY, f"FILE|{FITTED}", parse=named_limits)] = None
     warm_jobs: Annotated[int, Option(POLICY)] = 16
     seed: Seed = 0
     tau_s: Tau = 10.0
@@ -94,6 +102,23 @@ class LearningSettings:
             as_integer(f"--{name}", getattr(self, name), 1)
         QueueOptions.checked(backfilling=self.backfilling, warm_jobs=self.warm_jobs)
 
+    def fitted_to(self, log: Workload, note: Callable[[str], None]) -> "LearningSettings":
+        """Return the settings in which limits that are to be fitted are those of a log, as known after its first part.
+
+        Raises
+        ------
+        FileFormatError, RequestError, ImpossibleJobError
+            None can be fitted to so short a part (see `experiments.fitting.fit`), or limits that are given do not go
+            together with the log.
+        """
+        if isinstance(self.limits, Limits):
+            require_startable(self.limits, log)
+        if self.limits != FITTED:
+            return self
+        jobs, _ = self.parts(log)
+        until_s = float(jobs.submit_s.max())
+        return replace(self, **with_fitted_limits({"limits": FITTED}, log, note, until_s=until_s))
+
     def parts(self, log: Workload) -> tuple[Workload, list[Workload]]:
         """Return the jobs that are learned from, and the windows held out: these come later.
 
@@ -106,7 +131,8 @@ class LearningSettings:
         whole = int((float(log.submit_s.max()) - begin_s) // length_s)
         split_s = begin_s + length_s * min(whole - 1, max(1, round(self.learn_on * whole)))
         later = log.between(split_s, np.inf)
-        held_out = list(windows(later, length_s, more_than=self.warm_jobs))
+        columns = self.limits.columns if isinstance(self.limits, Limits) else ()
+        held_out = list(windows(later, length_s, more_than=self.warm_jobs, columns=columns))
         if whole < 2 or not held_out:
             what = f"{log.name} has not two windows of {self.window_days:g} days with more than {self.warm_jobs} jobs"
             raise RequestError(what, "choose fewer --window-days: one is learned from, one is held out")
@@ -122,10 +148,11 @@ class LearningSettings:
         return fit_polynomial(scores, self.form, source=source)
 
     def slowdowns(self, held_out: Sequence[Workload], order: Priority) -> np.ndarray:
-        """Return float64[windows], the mean bounded slowdown in each under an order."""
+        """Return float64[windows], the mean bounded slowdown in each under an order, and under the limits."""
+        limits = self.limits if isinstance(self.limits, Limits) else None
+        how: dict[str, Any] = {"order": order, "backfilling": self.backfilling, "warm_jobs": self.warm_jobs}
         found = [
-            simulate(window, order=order, backfilling=self.backfilling, warm_jobs=self.warm_jobs).metrics(self.tau_s)
-            for window in held_out
+            simulate(window, limits=limits_within(limits, window), **how).metrics(self.tau_s) for window in held_out
         ]
         return np.array([metrics[_MEASURE] for metrics in found])
 

@@ -17,6 +17,7 @@ from experiments.inputs import WorkloadFile, named_priority, notes_of
 from experiments.learning import LearningSettings
 from experiments.option import OUT, Json, Option
 from experiments.outputs import require_writable
+from simmodels.clusters.limits import Limits
 from simmodels.ground.cards import number
 from simmodels.ground.files import ending_of
 from simmodels.ground.toml_json import SUFFIXES
@@ -55,6 +56,7 @@ def learn(asked: Learn) -> int:
         shown.print_note(f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores")
         for line in notes_of(workload.counts):
             shown.print_note(f"  {line}")
+        lesson = lesson.fitted_to(workload, shown.print_note)
         jobs, held_out = lesson.parts(workload)
         shown.begin(f"{lesson.pairs:,} pairs of {lesson.trials:,} trials")
         fit = lesson.fit(jobs)
@@ -72,12 +74,15 @@ def learn(asked: Learn) -> int:
     if asked.json:
         answer = {name: {"median": median, **_as_json(effect)} for name, (median, effect) in judged.items()}
         document = {**fit.to_document(), "windows": len(held_out), "orders": answer, "findings": findings}
+        if isinstance(lesson.limits, Limits):
+            document["limits"] = lesson.limits.table()
         if as_it_was is not None:
             document["as_logged"] = {"median": as_it_was}
         print_json({"workload": workload.name, "command": command_line(), "file": str(out), **document})
     else:
         print_table(f"{fit.name}: {fit}", _terms(fit))
-        title = f"median AVGbsld of {len(held_out)} windows held out, {lesson.backfilling} backfilling"
+        under = "" if lesson.limits is None else ", under limits"
+        title = f"median AVGbsld of {len(held_out)} windows held out, {lesson.backfilling} backfilling{under}"
         print_table(title, _orders(judged, fit.name, as_it_was))
         for sentence in findings:
             print_note(sentence)

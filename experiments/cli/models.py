@@ -7,7 +7,7 @@ from typing import Any, Final, get_origin
 
 from experiments.cli.options import Derived, derived_of, plain_type, plainly, shown_default
 from experiments.cli.output import print_warning
-from experiments.inputs import named_priority, parts
+from experiments.inputs import named_limits, named_priority, parts
 from experiments.option import FITTED, POLICY, Models, Option, flag_of
 from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.clusters.limits import Limits
@@ -90,7 +90,7 @@ def _accepted(flag: str, name: str, kind: Any) -> tuple[str | None, Callable[[st
     if kind is Priority:
         return name.upper().split("_")[-1], lambda text: named_priority(text, "bid" if name == "bid" else "order")
     if kind is Limits:
-        return f"FILE|{FITTED}", lambda text: FITTED if text == FITTED else Limits.read(text)
+        return f"FILE|{FITTED}", named_limits
     if kind is Shares:
         return "FILE", Shares.read
     if name == "threshold_s":

@@ -1,6 +1,6 @@
 """Windows: a workload cut into consecutive pieces of the same length."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -9,12 +9,11 @@ from simmodels.results.logged import WAIT
 from simmodels.work.workload import Workload
 
 
-def windows(log: Workload, length_s: float, *, more_than: int = 0) -> Iterator[Workload]:
+def windows(log: Workload, length_s: float, *, more_than: int = 0, columns: Collection[str] = ()) -> Iterator[Workload]:
     """Hand out the whole windows of a workload that have jobs enough, each with its first submit at 0.
 
     A window begins with the first submit that is in none before, so it has its length of *submissions* (Rosa,
-    Carastan-Santos and Goldman, JSSPP 2023); what comes after the last whole one is in none. Of the extras it has the
-    logged waits.
+    Carastan-Santos and Goldman, JSSPP 2023); what comes after the last whole one is in none.
 
     Parameters
     ----------
@@ -24,6 +23,8 @@ def windows(log: Workload, length_s: float, *, more_than: int = 0) -> Iterator[W
         How long a window is, in seconds, > 0.
     more_than
         How many jobs are not enough.
+    columns
+        Which of the extras it has, beside the logged waits.
     """
     order = np.argsort(log.submit_s, kind="stable")
     submits_s = log.submit_s[order]
@@ -32,6 +33,6 @@ def windows(log: Workload, length_s: float, *, more_than: int = 0) -> Iterator[W
         after = max(first + 1, int(np.searchsorted(submits_s, submits_s[first] + length_s)))
         if after - first > more_than:
             window = log.take(np.sort(order[first:after])).shift()
-            kept = {name: column for name, column in window.extras.items() if name == WAIT}
+            kept = {name: column for name, column in window.extras.items() if name in {WAIT, *columns}}
             yield replace(window, counts={}, extras=kept, header=())
         first = after

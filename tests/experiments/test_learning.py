@@ -12,8 +12,13 @@ import simmodels as sm
 import workloads as wl
 from experiments.cli.learn import AGAINST
 from experiments.cli.main import app
+from experiments.fitting import fit
+from experiments.inputs import named_priority
 from experiments.learning import LearningSettings, parse_form
+from experiments.option import FITTED
 from experiments.studies.windows import windows
+from simmodels.policies.queue_options import QueueOptions
+from tests.experiments.test_fitting import made_under
 
 FEW = LearningSettings(pairs=6, trials=1_024, window_days=1.0, backfilling="none")
 
@@ -114,9 +119,56 @@ def test_monomials_of_ones_own_are_fitted(log: sm.Workload, tmp_path: Path) -> N
     assert "windows held out" in done.output
 
 
+def test_windows_held_out_are_run_under_limits_of_the_whole_log(tmp_path: Path) -> None:
+    """A limit of a user and of a queue; on most days user 9 has no job."""
+    log = made_under([{"by": "user", "value": 1, "cores": 4}])
+    log = replace(log, user_id=np.where(np.arange(len(log)) % 500 == 0, 9, log.user_id))
+    wl.write_swf(log, tmp_path / "log.swf")
+    (tmp_path / "limits.csv").write_text("by,value,cores\nuser,1,4\nuser,9,4\nqueue,1,8\n")
+    limits = sm.Limits.read(tmp_path / "limits.csv")
+    lesson = replace(FEW, limits=limits).fitted_to(log, print)
+    _, held_out = lesson.parts(log)
+    assert any((window.user_id != 9).all() for window in held_out)
+    found = lesson.slowdowns(held_out, named_priority("FCFS"))
+    how = {"order": "FCFS", "backfilling": "none", "warm_jobs": 16}
+    for window, slowdown in zip(held_out, found, strict=True):
+        mine = [row for row in limits.rows if row.value != 9 or (window.user_id == 9).any()]
+        assert slowdown == sm.simulate(window, **how, limits=mine).metrics()["mean_bounded_slowdown"]
+    words = [
+        "learn",
+        "-w",
+        str(tmp_path / "log.swf"),
+        "--pairs",
+        "6",
+        "--trials",
+        "640",
+        "--window-days",
+        "1",
+        "--json",
+    ]
+    more = ["--backfilling", "none", "--limits", str(tmp_path / "limits.csv"), "--out", str(tmp_path / "fit.toml")]
+    answer = json.loads(CliRunner().invoke(app, [*words, *more]).stdout)
+    assert answer["orders"]["FCFS"]["median"] == np.median(found)
+    assert answer["limits"] == limits.table()
+
+
+def test_limits_are_fitted_to_the_part_of_the_log_that_is_learned_from() -> None:
+    log = made_under([{"by": "user", "value": 1, "cores": 4}])
+    said: list[str] = []
+    lesson = replace(FEW, limits=FITTED).fitted_to(log, said.append)
+    jobs, _ = lesson.parts(log)
+    started = jobs.submit_s + jobs.extras["wait_s"] <= jobs.submit_s.max()
+    assert (
+        lesson.limits == fit(jobs.take(started), QueueOptions.checked()).limits == sm.Limits([{"value": 1, "cores": 4}])
+    )
+    assert said[0].startswith("Taken: caps of own cores of ")
+
+
 @pytest.mark.parametrize(
     ("options", "reported"),
     [
+        (["--limits", "fitted"], "does not say when its jobs started"),
+        (["--limits", "missing.csv"], "missing.csv: cannot be read"),
         (["--form", "line"], "unknown form 'line'"),
         (["--learn-on", "1.5"], "--learn-on must be a part of the log > 0 and < 1 (got 1.5)"),
         (["--window-days", "400"], "has not two windows of 400 days"),
