@@ -7,6 +7,8 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from experiments.inputs import count_of, not_modelled, parts_of
+from simmodels.clusters.cluster_spec import ClusterSpec
+from simmodels.errors import RequestError
 from simmodels.ground.durations import as_hours
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.results.logged import logged_wait_s
@@ -269,6 +271,36 @@ class Held:
             if need <= self.free[first:last].min():
                 found.append((begin_s, end_s))
         return tuple(found)
+
+
+def lanes_of(log: Workload, column: str, cores: int) -> tuple[ClusterSpec, ...]:
+    """Return a cluster for each value of a column, of as many cores as its jobs had in use at most.
+
+    Parameters
+    ----------
+    log, column, cores
+        A log that says when its jobs started, the column, such as ``"partition"``, and the cores of the machine.
+
+    Raises
+    ------
+    RequestError
+        The log does not say it, or has more cores in use so than the machine has: the values share some.
+    """
+    remedy = "give the cores of each: --clusters CORES:NUMBER,..."
+    wait_s, of = logged_wait_s(log), log.numbers.get(column)
+    if of is None or np.isnan(wait_s).all():
+        raise RequestError(f"{log.name} does not say how many cores each {column} has", remedy)
+    found = []
+    for value in np.unique(of[log.known()]).tolist():
+        mine = log.known() & (of == value)
+        peak = Held(log.take(mine), wait_s[mine], cores).peak if (mine & ~np.isnan(wait_s)).any() else 0
+        found.append(ClusterSpec(f"{value:.0f}", max(peak, int(log.cores[mine].max()))))
+    total = sum(spec.cores for spec in found)
+    if total > cores:
+        of_log = f"the {count_of(len(found), column)} of {log.name}"
+        what = f"{of_log} share cores: alone, they use up to {total:,}, and the machine has {cores:,}"
+        raise RequestError(what, f"{remedy}, or limit each on one machine: --limits FILE")
+    return tuple(found)
 
 
 def doubt_of_size(log: Workload, cores: int) -> str:

@@ -35,6 +35,8 @@ ROUTERS: Final[Mapping[str, str]] = {
     "RoundRobin": "each job to the next cluster that is large enough",
     "LeastLoaded": "each job to the cluster with the least work per core, by limits",
     "EarliestStart": "each job to the cluster that is predicted to start it first",
+    "ByPartition": "each job to the cluster of its partition, which has cores of its own",
+    "ByQueue": "each job to the cluster of its queue, which has cores of its own",
     AUCTION: "each job to the cluster with the best offer, in an auction by --bid",
 }
 """What may stand before several clusters, with where it sends jobs, in words."""

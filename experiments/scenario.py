@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 import numpy as np
 
-from experiments.calibration import doubt_of_limits, doubt_of_size
+from experiments.calibration import doubt_of_limits, doubt_of_size, lanes_of
 from experiments.capacity_source import CapacitySource
 from experiments.dates import instant_of
 from experiments.inputs import WorkloadFile, count_of, notes_of
@@ -20,6 +20,7 @@ from simmodels.clusters.site import Site
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import as_integer
 from simmodels.ground.streams import entropy
+from simmodels.model import LANES
 from simmodels.results.schedule import ClusterSpec
 from simmodels.units import WEEK
 from simmodels.work.workload import Workload
@@ -112,7 +113,8 @@ class ScenarioRequest:
     log, folder
         The file of a log, the folder of workflows; one of them at least.
     clusters
-        The clusters, such as 3x1000:Kind1,2000; a cluster without a kind accepts any task.
+        The clusters, such as 3x1000:Kind1,2000; a cluster without a kind accepts any task. For the router
+        ByPartition, or ByQueue, the cores of each partition or queue, by its number, such as 1000:1,64:3.
     site
         What is said of all clusters alike.
     from_s
@@ -137,6 +139,8 @@ class ScenarioRequest:
         Whether each job must fit into one machine.
     targeted
         Whether somebody asks for the jobs of the reference.
+    lanes
+        The column of which each value has a cluster of its own, if a router goes by one.
 
     Raises
     ------
@@ -162,6 +166,7 @@ class ScenarioRequest:
     one_scheduler: bool = True
     inside: bool = False
     targeted: bool = False
+    lanes: str | None = None
 
     def __post_init__(self) -> None:
         """Check what can be checked before anything is read, and whatever the policies are."""
@@ -193,6 +198,7 @@ class ScenarioRequest:
             one_scheduler=not any({"bid", "router", "forward"} & options.keys() for options in policies),
             inside=bool(heuristics - {None}),
             targeted=not heuristics.isdisjoint(TARGETED),
+            lanes=next((LANES[router] for each in policies if (router := each.get("router")) in LANES), None),
         )
         if found.reference is not None and not found.targeted:
             raise RequestError(
@@ -313,6 +319,8 @@ class ScenarioRequest:
     ) -> tuple[Site, ...] | None:
         """Return the clusters; None for one pool of the size that the log says."""
         size, specs = self.cores_per_machine, self.clusters
+        if self.lanes is not None:
+            specs = _named(specs, self.lanes) if specs is not None else lanes_of(work, self.lanes, cores or 0)
         if specs is None and self.folder is not None and (size is None or self.capacity_source is None):
             specs = (_DEFAULT if cores is None else ClusterSpec("cluster", cores),)
         if size is None:
@@ -448,6 +456,13 @@ class ScenarioRequest:
         if self.folder is not None:
             tasks = len(scenario.workload) - (0 if log is None else len(log))
             yield f"{self.folder.path}: {count_of(flows, 'workflow')} of {count_of(tasks, 'task')} for {where}"
+
+
+def _named(specs: Collection[ClusterSpec], column: str) -> tuple[ClusterSpec, ...]:
+    """Return clusters that are named as the values of a column, which were given as their kinds."""
+    if any(spec.kind is None for spec in specs):
+        raise RequestError(f"--clusters does not say of which {column} a cluster is", "write CORES:NUMBER,...")
+    return tuple(ClusterSpec(str(spec.kind), spec.cores) for spec in specs)
 
 
 def _with_lengths(log: Workload) -> Workload:

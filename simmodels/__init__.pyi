@@ -34,7 +34,7 @@ from simmodels.entities.outages import Failures, Maintenance
 from simmodels.entities.power_saving import SleepWhenIdle
 from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
-from simmodels.entities.router import EarliestStart, LeastLoaded, RoundRobin, Router
+from simmodels.entities.router import ByColumn, EarliestStart, LeastLoaded, RoundRobin, Router
 from simmodels.entities.source import Source
 from simmodels.errors import (
     FileFormatError,
@@ -79,6 +79,7 @@ __all__ = [
     "Auctioneer",
     "Backfilled",
     "Bid",
+    "ByColumn",
     "Capacity",
     "CapacityChange",
     "CapacityProcess",

@@ -9,8 +9,10 @@ import numpy as np
 
 from simmodels.clusters.outages import MAX_REQUEUES, as_max_requeues
 from simmodels.clusters.site import Site
-from simmodels.errors import RequestError, must_be
+from simmodels.errors import ImpossibleJobError, RequestError, must_be
+from simmodels.ground.arguments import listed
 from simmodels.ground.durations import as_window
+from simmodels.ground.numbers import Ints
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.parties import require_startable
 from simmodels.policies.placement_options import PlacementOptions, require_lengths
@@ -19,7 +21,9 @@ from simmodels.work.window import windowed
 from simmodels.work.workload import Workload
 
 SchedulerOptions = QueueOptions | PlacementOptions | AuctionOptions
-RouterName = Literal["RoundRobin", "LeastLoaded", "EarliestStart"]
+RouterName = Literal["RoundRobin", "LeastLoaded", "EarliestStart", "ByPartition", "ByQueue"]
+LANES: Final[Mapping[object, str]] = {"ByPartition": "partition", "ByQueue": "queue"}
+"""The column by which a router sends jobs to the cluster of that name."""
 
 _KINDS: Final = {QueueOptions: "a queue", PlacementOptions: "a placer", AuctionOptions: "an auction"}
 
@@ -98,6 +102,24 @@ class Model:
         return site
 
     @property
+    def lane_column(self) -> str | None:
+        """Return the column by which its router sends jobs to the cluster of that name; None if it has another rule."""
+        return LANES.get(self.router) if isinstance(self.router, str) else None
+
+    @property
+    def lanes(self) -> Ints:
+        """Return int64[n], the number of the site of each job by that column; -1 where none has the name."""
+        column = str(self.lane_column)
+        known = self.work.numbers.get(column)
+        if known is None or not self.work.is_rigid:
+            what = f"{self.router} goes by {column}, of which the workload has no numbers"
+            raise RequestError(what, f"it has {listed(self.work.numbers)}" if self.work.numbers else "")
+        values, of = np.unique(np.where(np.isfinite(known), known, -1).astype(np.int64), return_inverse=True)
+        numbers = {site.name: number for number, site in enumerate(self.sites)}
+        found: Ints = np.array([numbers.get(str(value), -1) for value in values.tolist()], np.int64)[of]
+        return found
+
+    @property
     def on_machines(self) -> bool:
         """Return whether a schedule of it knows machines."""
         return any(site.machines is not None for site in self.sites)
@@ -126,6 +148,8 @@ class Model:
         """Refuse rigid jobs that can never run, or cannot be distinguished on machines; the entities check tasks."""
         if isinstance(self.options, QueueOptions) and self.options.limits is not None:
             require_startable(self.options.limits, self.work)
+        if self.lane_column is not None:
+            self._require_lanes()
         if self.router is not None or isinstance(self.options, AuctionOptions) or not self.work.is_rigid:
             return
         site = self.site
@@ -139,9 +163,29 @@ class Model:
             _require_own_numbers(self.work, (self.begin_s, self.end_s))
 
     @property
+    def _apart(self) -> bool:
+        """Whether its queues share nothing: neither jobs, nor machines, nor numbers that are drawn or counted."""
+        options = self.options
+        if self.lane_column is None or self.on_machines or not isinstance(options, QueueOptions):
+            return False
+        named = {name for order in options.both for name in order.needs}
+        return options.decide == "instant" and named.isdisjoint({"draw", "fairshare"})
+
+    def _require_lanes(self) -> None:
+        """Refuse jobs whose cluster is missing, or too small for them."""
+        lanes, known = self.lanes, self.work.known()
+        lost = np.flatnonzero(known & (lanes < 0))
+        if len(lost):
+            value = self.work.numbers[str(self.lane_column)][lost[0]]
+            what = f"its {self.lane_column} is {value:g}, and no cluster has that name"
+            raise ImpossibleJobError(int(self.work.job_id[lost[0]]), what, len(lost) - 1)
+        for number, site in enumerate(self.sites):
+            self.work.take(lanes == number).require_runnable(site.size)
+
+    @property
     def uncovered(self) -> str | None:
         """Return the part of it that no compiled engine has; None if one covers all of it."""
-        if self.router is not None:
+        if self.router is not None and not self._apart:
             name = self.router if isinstance(self.router, str) else "an auction that forwards"
             return f"{name} before {len(self.sites)} schedulers"
         if isinstance(self.options, AuctionOptions):
@@ -150,6 +194,8 @@ class Model:
             return "rigid jobs in an auction" if self.work.rigid().any() else None
         if not self.work.is_rigid:
             return f"workflows in {_KINDS[type(self.options)]}"
+        if self.router is not None:
+            return None
         by_event = isinstance(self.options, QueueOptions) and self.options.decide == "event"
         return "decide='event' on machines" if by_event and self.on_machines else None
 

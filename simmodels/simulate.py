@@ -77,9 +77,10 @@ def simulate(
     heuristic
         ``"FirstFit"``, ``"TargetStretch"``, ``"TargetAsap"`` or ``"PackedTargetAsap"``: jobs inside one machine each.
     router
-        What sends jobs to the queues, or placers, of several clusters: ``"RoundRobin"``, ``"LeastLoaded"`` or
-        ``"EarliestStart"``. Or give a ``bid`` and ``forward=True``. Data of workflows travel by ``ccr``, ``network``
-        and ``tick_s``, if these are given, as before `Dependencies`.
+        What sends jobs to the queues, or placers, of several clusters: ``"RoundRobin"``, ``"LeastLoaded"``,
+        ``"EarliestStart"``; ``"ByPartition"`` or ``"ByQueue"``, each job to the cluster that has the number of its
+        partition, or queue, as its name. Or give a ``bid`` and ``forward=True``. Data of workflows travel by ``ccr``,
+        ``network`` and ``tick_s``, if these are given, as before `Dependencies`.
     rebalance_s
         As in `Auctioneer`, of auctions that forward.
     engine

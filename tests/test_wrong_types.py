@@ -80,6 +80,7 @@ CALLS: Final[Mapping[str, Callable[[], Call]]] = {
     "FirstFit": lambda: with_cluster(lambda at, a: call(at, a, aware=True), machines=2, cores_per_machine=4),
     "FullFeedback": lambda: call(choices=["FCFS", "SAF"]),
     "Job": lambda: call(1, 0.0, 10.0, 10.0, 2),
+    "ByColumn": lambda: with_cluster(lambda at, a: call(at, [sm.QueueScheduler(at, a)])),
     "LeastLoaded": lambda: with_cluster(lambda at, a: call(at, [sm.QueueScheduler(at, a)])),
     "Machines": lambda: call(2, 4, speed=1.0),
     "Maintenance": lambda: with_cluster(

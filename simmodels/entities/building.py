@@ -17,7 +17,7 @@ from simmodels.entities.placer import Placer
 from simmodels.entities.power_saving import SleepWhenIdle
 from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
-from simmodels.entities.router import EarliestStart, LeastLoaded, RoundRobin, Router
+from simmodels.entities.router import ByColumn, EarliestStart, LeastLoaded, RoundRobin, Router
 from simmodels.entities.source import Source
 from simmodels.model import Model, SchedulerOptions
 from simmodels.policies.auction_options import AuctionOptions
@@ -94,6 +94,8 @@ def _decider(env: Environment, model: Model, clusters: list[Cluster]) -> Schedul
         return schedulers[0]
     if isinstance(model.router, AuctionOptions):
         return Auctioneer(env, schedulers, rebalance_s=model.rebalance_s, **model.router.by_name())
+    if (column := model.lane_column) is not None:
+        return ByColumn(env, schedulers, column=column)
     return _ROUTERS[model.router](env, schedulers)
 
 

@@ -244,6 +244,51 @@ class LeastLoaded(Router):
             yield job, self.into[best]
 
 
+class ByColumn(Router):
+    """Sends each job to the cluster that is named as its value of a column: partitions, each with cores of its own.
+
+    Parameters
+    ----------
+    env, into
+        As for `Router`.
+    column
+        The column, such as ``"partition"`` or ``"queue"``; of partition 3, jobs go to the cluster ``"3"``.
+
+    Raises
+    ------
+    RequestError
+        While it runs: no cluster has the name of a job's value.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> env = sm.Environment()
+    >>> queues = [sm.QueueScheduler(env, sm.Cluster(env, name, cores=4)) for name in ("7", "9")]
+    >>> router = sm.ByColumn(env, queues, column="queue")
+    >>> log = {"submit_s": [0, 1, 2], "runtime_s": [10, 10, 10], "cores": [4, 4, 4], "queue": [9, 7, 9]}
+    >>> source = sm.Source(env, log, into=router)
+    >>> recorder = sm.Recorder(env)
+    >>> env.run()
+    >>> recorder.schedule().cluster.tolist()
+    [1, 0, 1]
+    """
+
+    def __init__(self, env: Environment, into: Sequence[Scheduler | Router], *, column: str = "partition") -> None:
+        super().__init__(env, into)
+        self.column = as_instance("column", column, str)
+        self._named = {cluster.name: each for each in self.into for cluster in each.clusters}
+
+    def route(self, ready: Sequence[Job], now: float) -> Iterable[tuple[Job, Scheduler | Router]]:  # noqa: ARG002
+        """Return where jobs go."""
+        for job in ready:
+            value = (job.extras or {}).get(self.column, math.nan)
+            taker = self._named.get(f"{value:.0f}")
+            if taker is None:
+                what = f"{self.column} of job {job.job_id} is {value:g}, and no cluster has that name"
+                raise RequestError(what, "name a cluster after each value")
+            yield job, taker
+
+
 class EarliestStart(Router):
     """Sends each job where it would start first, by what is known then; of several it is the first.
 

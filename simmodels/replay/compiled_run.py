@@ -1,10 +1,13 @@
 """The compiled engines: which one a model runs on."""
 
+import numpy as np
+
+from simmodels.clusters.cluster_spec import Terms
 from simmodels.model import Model
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay
 from simmodels.replay.run_on_machines import replay_on_machines
-from simmodels.results.schedule import Schedule
+from simmodels.results.schedule import UNFINISHED, Schedule
 
 
 def run_compiled(model: Model) -> Schedule:
@@ -12,6 +15,40 @@ def run_compiled(model: Model) -> Schedule:
     model.work.require_unchanged()
     if not isinstance(model.options, QueueOptions) or model.on_machines:
         return replay_on_machines(model)
+    if model.router is not None:
+        return _side_by_side(model, model.options)
     replay = Replay(model.work, cores=model.site.size, options=model.options, seed=model.seed)
     replay.run()
     return replay.schedule()
+
+
+def _side_by_side(model: Model, options: QueueOptions) -> Schedule:
+    """Return the schedule of queues that share nothing, each replayed with its own jobs."""
+    work, lanes = model.work, model.lanes
+    start_s, end_s = np.full((2, len(work)), np.nan)
+    outcome = np.full(len(work), UNFINISHED, np.int8)
+    counted = np.zeros(len(work), np.bool_)
+    for number, site in enumerate(model.sites):
+        rows = np.flatnonzero(lanes == number)
+        replay = Replay(work.take(rows), cores=site.size, options=options, seed=model.seed)
+        replay.run()
+        part = replay.schedule()
+        start_s[rows], end_s[rows] = part.start_s, part.end_s
+        outcome[rows], counted[rows] = part.outcome, part.counted
+    return Schedule(
+        work,
+        sum(site.size for site in model.sites),
+        start_s,
+        end_s,
+        outcome=outcome,
+        counted=counted,
+        clusters=[site.spec for site in model.sites],
+        cluster=np.where(np.isnan(start_s), -1, lanes),
+        terms=Terms(overrun=options.overrun, limits=options.limits),
+        about={
+            "engine": "compiled",
+            "seed": model.seed,
+            "schedulers": [options.about() for _ in model.sites],
+            "left_out": int((~work.known()).sum()),
+        },
+    )

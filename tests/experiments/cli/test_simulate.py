@@ -153,6 +153,45 @@ def test_a_trace_that_cannot_be_written_is_refused_before_the_simulation(
     assert "Traceback" not in err
 
 
+def test_partitions_with_cores_of_their_own_are_replayed_at_once(run: Run, tmp_path: Path) -> None:
+    """The log was made by two queues of 32 and 64 cores: these sizes are read off it, and each starts as if alone."""
+    parts = [wl.lublin(jobs=200, cores=cores, seed=cores, load=1.2) for cores in (32, 64)]
+    ran = [sm.simulate(part) for part in parts]
+    rows = [
+        pd.DataFrame({"partition": number, "wait_s": one.start_s - part.submit_s}).join(part.to_frame())
+        for number, (part, one) in enumerate(zip(parts, ran, strict=True), 1)
+    ]
+    table = pd.concat(rows, ignore_index=True)
+    table["job_id"] = np.arange(1, len(table) + 1)
+    path = str(tmp_path / "parts.csv")
+    table.to_csv(path, index=False)
+    words = ("-w", path, "--cores", "96", "--router", "ByPartition")
+    answer = json.loads(run("simulate", *words, "--order", "SAF", "--jobs-out", "jobs.csv", "--json")[1])
+    assert [(each["name"], each["cores"]) for each in answer["clusters"]] == [("1", 32), ("2", 64)]
+    starts = pd.read_csv("jobs.csv")["start_s"].to_numpy()
+    alone = [sm.simulate(part, order="SAF").start_s for part in parts]
+    assert starts.tolist() == np.concatenate(alone).tolist()
+    given = ("-w", path, "--clusters", "64:2,32:1", "--router", "ByPartition", "--order", "SAF")
+    assert json.loads(run("simulate", *given, "--json")[1])["metrics"] == pytest.approx(answer["metrics"])
+    status, out, err = run("compare", *words, "--orders", "FCFS,SAF", "--json")
+    assert status == 0, err
+    assert json.loads(out)["cells"][1]["metrics"] == pytest.approx(answer["metrics"])
+    shared = "the 2 partitions of parts share cores: alone, they use up to 96, and the machine has 95; give the cores"
+    by_partition, by_queue = ("--router", "ByPartition"), ("--router", "ByQueue")
+    for wrong, text in (
+        (("-w", path, "--cores", "95", *by_partition), f"{shared} of each: --clusters CORES:NUMBER,..., or limit each"),
+        (("-w", path, "--clusters", "64,32", *by_partition), "--clusters does not say of which partition a cluster is"),
+        (
+            ("-w", path, "--clusters", "64:2", *by_partition),
+            "job 1: its partition is 1, and no cluster has that name (199",
+        ),
+        ((*LOG, *by_queue), "does not say how many cores each queue has; give the cores of each"),
+        ((*FLOWS, *by_queue, "--clusters", "9:1"), "ByQueue goes by queue, of which the workload has no numbers"),
+    ):
+        status, _, err = run("simulate", *wrong)
+        assert (status, text in " ".join(err.split())) == (2, True), err
+
+
 COMPARED = {
     "orders": ("--orders", "SAF,FCFS"),
     "heuristics": ("--heuristics", "FirstFit,FirstFitUnaware", *MACHINES, "--drop-oversized"),

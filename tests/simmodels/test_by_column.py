@@ -1,0 +1,85 @@
+"""Partitions with cores of their own: a router by column, against a simulation of each partition alone."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import simmodels as sm
+from tests.simmodels.test_properties import Machine, machines, options
+
+LOG = {"submit_s": [0, 1, 2], "runtime_s": [10, 10, 5], "cores": [2, 2, 1], "partition": [4, 9, 4]}
+TWO = [("9", 2), ("4", 3)]
+
+
+@st.composite
+def parted(draw: st.DrawFn) -> tuple[int, sm.Workload]:
+    """A number of cores of each partition, and jobs of up to three of them, some of unknown length."""
+    cores, jobs = draw(machines(most=16))
+    lengths = st.lists(st.booleans(), min_size=len(jobs), max_size=len(jobs))
+    runtime_s = np.where(draw(lengths), jobs.runtime_s, -1) if draw(st.booleans()) else jobs.runtime_s
+    of = draw(st.lists(st.integers(0, 2), min_size=len(jobs), max_size=len(jobs)))
+    return cores, replace(jobs, runtime_s=runtime_s, extras={"queue": np.array(of, np.int64)})
+
+
+@given(parted(), options())
+def test_each_partition_runs_as_if_it_were_alone(machine: Machine, how: dict[str, object]) -> None:
+    cores, jobs = machine
+    chosen: dict[str, Any] = {**how, "limits": [{"by": "user", "jobs": 2}]} if len(jobs) % 2 else dict(how)
+    on = [(str(number), cores + number) for number in (2, 0, 1)]
+    found = [
+        sm.simulate(jobs, on=on, router="ByQueue", engine=engine, seed=3, **chosen) for engine in ("simpy", "auto")
+    ]
+    for place, (name, size) in enumerate(on):
+        rows = np.flatnonzero(jobs.extras["queue"] == int(name))
+        alone = sm.simulate(jobs.take(rows), cores=size, seed=3, **chosen)
+        for schedule in found:
+            if "RANDOM" not in str(how):  # a queue behind a router draws from a stream of its own
+                assert schedule.start_s[rows].tobytes() == alone.start_s.tobytes()
+                assert schedule.end_s[rows].tobytes() == alone.end_s.tobytes()
+            assert set(schedule.cluster[rows].tolist()) <= {place, -1}
+    simpy, auto = found
+    for column in ("start_s", "end_s", "outcome", "counted", "cluster", "executed_s"):
+        assert getattr(simpy, column).tobytes() == getattr(auto, column).tobytes(), column
+    assert simpy.terms == auto.terms
+    assert {**simpy.about, "engine": None} == {**auto.about, "engine": None}
+    assert simpy.clusters == auto.clusters
+    assert simpy.metrics() == pytest.approx(auto.metrics(), nan_ok=True)
+    auto.validate()
+
+
+def test_partitions_are_replayed_by_the_compiled_engine_where_they_share_nothing() -> None:
+    assert sm.simulate(LOG, on=TWO, router="ByPartition", engine="compiled").cluster.tolist() == [1, 0, 1]
+    for how in ({"order": "RANDOM"}, {"decide": "event"}, {"order": "FairShare"}):
+        with pytest.raises(sm.RequestError, match="does not cover ByPartition before 2 schedulers"):
+            sm.simulate(LOG, on=TWO, router="ByPartition", engine="compiled", **how)
+
+
+@pytest.mark.parametrize("engine", ["simpy", "auto"])
+@pytest.mark.parametrize(
+    ("log", "on", "text"),
+    [
+        (LOG, [("9", 2), ("5", 3)], r"job 1: its partition is 4, and no cluster has that name \(1 more"),
+        (LOG, [("9", 1), ("4", 3)], "job 2: .*2 cores.*1"),
+        ({**LOG, "partition": [4, 9, -1]}, TWO, "job 3: its partition is -1, and no cluster has that name"),
+        (
+            {k: v for k, v in LOG.items() if k != "partition"},
+            TWO,
+            "ByPartition goes by partition, of which the workload",
+        ),
+    ],
+)
+def test_jobs_without_a_place_are_refused_in_one_sentence(engine: Any, log: Any, on: Any, text: str) -> None:  # noqa: ANN401
+    with pytest.raises((sm.ImpossibleJobError, sm.RequestError), match=text):
+        sm.simulate(log, on=on, router="ByPartition", engine=engine)
+
+
+def test_a_script_names_its_clusters_too() -> None:
+    env = sm.Environment()
+    router = sm.ByColumn(env, [sm.QueueScheduler(env, sm.Cluster(env, name, cores=cores)) for name, cores in TWO])
+    sm.Source(env, {**LOG, "partition": [4, 9, 5]}, into=router)
+    with pytest.raises(sm.RequestError, match="partition of job 3 is 5, and no cluster has that name"):
+        env.run()
