@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from experiments.calibration import Calibration, doubt_of_limits, percent, sentences_of
 from experiments.campaigns.results import Results
 from experiments.dates import date_of
+from experiments.efficiency import efficiency
 from experiments.inputs import not_modelled, notes_of
 from experiments.studies.advice.answer import Advised, Doubt, Worse
 from experiments.studies.advice.settings import AUTO, FIXED
@@ -127,6 +128,7 @@ def answer_tables(found: Advised) -> dict[str, pd.DataFrame]:
         "this answer in full": _in_full(found),
         "the front (mean wait, 99 % wait, longest wait)": front_table(found.choices(), now),
         "all that was tried": _options_table(found.options, now),
+        "who asks for how much more than is used": efficiency(found.log),
     }
 
 

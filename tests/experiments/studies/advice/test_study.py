@@ -82,7 +82,7 @@ def test_the_page_begins_with_the_verdict_in_ten_rows_at_most(campaign: Campaign
     assert verdict.shortest.p99_h == pytest.approx(np.percentile(direct.start_s - log.submit_s, 99) / sm.HOUR)
     assert len(report.findings) <= 6
     assert sum(len(textwrap.wrap(finding, 78)) for finding in report.findings) <= 10
-    assert {"all that was tried", "tuners"} <= set(study.tables(results))
+    assert {"all that was tried", "tuners", "who asks for how much more than is used"} <= set(study.tables(results))
     full = study.tables(results)["this answer in full"]
     assert full["in full"][full["about"] == "the log"].iloc[0].startswith("mine: 1,")
     assert full["about"].iloc[-1] == "what this cannot know"

@@ -1,0 +1,73 @@
+"""Efficiency: how much more time and memory the users of a log ask for than their jobs use."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simmodels.ground.numbers import Floats
+from simmodels.units import HOUR
+from simmodels.work.workload import Workload
+
+USERS: Final = 10
+"""How many users have a row of their own: those whose jobs used most."""
+_MEMORY: Final = ("requested_memory_kb", "used_memory_kb")
+
+
+def efficiency(log: Workload) -> pd.DataFrame:
+    """Return a table of what is asked for as a multiple of what is used: of all jobs, and of ten users.
+
+    Parameters
+    ----------
+    log
+        A log.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for all jobs, and one per user, by core-hours: ``user``, ``jobs``, ``core-hours``, ``share (%)``, and
+        ``time asked for / used``: the core-hours up to the time limits, of jobs that have one, as a multiple of those
+        that they used. If the log says what memory jobs asked for and used, ``memory asked for / used``, too: that of
+        jobs of which it says both, weighted by their core-hours. Empty if no job used anything.
+    """
+    used_h = np.where(log.known(), log.runtime_s * log.cores, 0.0) / HOUR
+    if not used_h.sum() > 0:
+        return pd.DataFrame()
+    users, of = np.unique(log.user_id, return_inverse=True)
+    most = np.argsort(-np.bincount(of, used_h), kind="stable")
+    rows = [{"user": "all", **_measured(log, used_h, used_h > 0)}]
+    for place in [each for each in most.tolist() if users[each] >= 0][:USERS]:
+        mine = (of == place) & (used_h > 0)
+        if mine.any():
+            rows.append({"user": _name(log, int(np.argmax(of == place))), **_measured(log, used_h, mine)})
+    return pd.DataFrame(rows)
+
+
+def _measured(log: Workload, used_h: Floats, mine: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the columns of some jobs."""
+    total_h = float(used_h[mine].sum())
+    found = {"jobs": int(mine.sum()), "core-hours": total_h, "share (%)": 100 * total_h / float(used_h.sum())}
+    return found | dict(_ratios(log, used_h, mine))
+
+
+def _ratios(log: Workload, used_h: Floats, mine: NDArray[np.bool_]) -> Iterator[tuple[str, float]]:
+    """Hand out what some jobs ask for as a multiple of what they use."""
+    if not log.unlimited().all():
+        limited = mine & ~log.unlimited()
+        yield "time asked for / used", _quotient(log.estimate_s[limited] * log.cores[limited] / HOUR, used_h[limited])
+    if all(name in log.numbers for name in _MEMORY):
+        asked, used = (log.numbers[name].astype(np.float64) for name in _MEMORY)
+        if (both := (asked > 0) & (used > 0)).any():
+            said = mine & both
+            yield "memory asked for / used", _quotient(asked[said] * used_h[said], used[said] * used_h[said])
+
+
+def _quotient(asked: Floats, used: Floats) -> float:
+    return float(asked.sum() / used.sum()) if used.sum() > 0 else np.nan
+
+
+def _name(log: Workload, row: int) -> str:
+    """Return the name of the user of a job, or the number."""
+    return str(log.extras["user"][row]) if "user" in log.extras else str(log.user_id[row])
