@@ -116,12 +116,12 @@ def shown(path: Path, table: str = "") -> str:
     lines = list[str]()
     for cases, keys in tables:
         known = ["sentence", "expected"] if any(expected for _, expected in keys) else ["sentence"]
-        lines += ["", _line([*known, *(case or "found" for case in cases)])]
-        lines.append(_line(["---"] * (len(known) + len(cases))))
+        lines += ["", line_of([*known, *(case or "found" for case in cases)])]
+        lines.append(line_of(["---"] * (len(known) + len(cases))))
         brief = len(cases) > _MOST_INTERVALS
         for key in keys:
             found = (_found(sentences[key].get(case, ()), brief=brief) for case in cases)
-            lines.append(_line([*key[: len(known)], *found]))
+            lines.append(line_of([*key[: len(known)], *found]))
     return "\n".join(lines)
 
 
@@ -133,7 +133,7 @@ def _split(claim: str, study: str) -> tuple[str, str]:
     return found["claim"] + (found.groupdict().get("rest") or ""), found["case"] or ""
 
 
-def _line(cells: Sequence[str]) -> str:
+def line_of(cells: Sequence[str]) -> str:
     """Return a row of a table."""
     return f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |"
 

@@ -6,7 +6,8 @@ The text lives in no file: it is made when the site is built, of what the progra
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from claims import made
+import claims
+import limits
 
 from experiments.campaigns.planning.finding import find_class
 from experiments.cli.help import HELP, Command, Group, named, said_of
@@ -124,5 +125,6 @@ MADE: Mapping[str, Callable[[], str]] = {
     "options": options,
     "reproduction": reproduction,
     "inputs": inputs,
-    **made(),
+    **claims.made(),
+    **limits.made(),
 }
