@@ -19,6 +19,7 @@ from simmodels.entities.attempt import Attempt
 from simmodels.entities.events import Powered, Routed, Submitted
 from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.tuner import KnobTuner, parted
+from simmodels.errors import RequestError
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import Floats, as_integer, as_seed
@@ -68,6 +69,13 @@ class Feedback:
             for replay in self._replays:
                 replay.run(slots=stop)
         return np.array([replay.start_s[first:stop] - replay.submit_s[first:stop] for replay in self._replays])
+
+
+def _require_no_limits(options: QueueOptions) -> None:
+    """Refuse limits where periods are simulated, which know neither users nor queues."""
+    if options.limits is not None:
+        what = "a strategy that simulates, which knows no limits, on a queue with limits"
+        raise RequestError(what, "leave the limits out, or choose another strategy")
 
 
 def _workload(columns: Columns) -> Workload:
@@ -135,7 +143,7 @@ class Tuner(KnobTuner):
     ------
     RequestError, UnknownNameError
         The period is no number of seconds > 0; the option cannot be changed, or cannot be one of the choices; the
-        strategy simulates, and it is not for the order of a queue; or there is no such cost.
+        strategy simulates, and it is not for the order of a queue, or that has limits; or there is no such cost.
 
     Examples
     --------
@@ -155,6 +163,7 @@ class Tuner(KnobTuner):
         """Take note of what is submitted, and of how many cores are on."""
         if not isinstance(self.owner, QueueScheduler) or (self.option, self.cost) != ("order", "mean_wait_s"):
             self._refuse_simulations()
+        _require_no_limits(self.owner.options)
         self._queue = self.owner
         self._submitted: list[Job] = []
         self._first_s = self._powered_s = float(self.env.now)  # since when ...
@@ -281,8 +290,8 @@ def replay_tuned(
     Raises
     ------
     RequestError
-        The period is no number of seconds > 0, another argument is not what it must be, or an order gave no number for
-        a job.
+        The period is no number of seconds > 0, another argument is not what it must be, the strategy simulates and the
+        queue has limits, or an order gave no number for a job.
     ImpossibleJobError
         A job can never run on so few cores.
 
@@ -307,6 +316,8 @@ def replay_tuned(
     tuning_run = TuningRun(strategy, seed=seed, name=name)
     submit_s = replay.submit_s
     slots = len(submit_s)
+    if strategy.simulates:
+        _require_no_limits(options)
     if not strategy.simulates or getattr(strategy, "preload", False):
         feedback = None
     elif feedback is None:

@@ -209,6 +209,15 @@ def test_what_cannot_be_is_refused_and_not_waited_for(given: dict[str, Any], tex
         compiled(workload_of([(0, 1, 1, 3)]), sm.UCB1(), **{"cores": 4, "period_s": PERIOD_S, **given})
 
 
+@pytest.mark.parametrize("preload", [False, True])
+def test_a_strategy_that_simulates_refuses_limits_which_its_simulations_would_not_know(preload: bool) -> None:
+    log, limits = workload_of([(0, 1, 1, 3)]), [{"by": "user", "jobs": 1}]
+    for run in (by_processes, compiled):
+        with pytest.raises(sm.RequestError, match="simulates, which knows no limits, on a queue with limits; leave"):
+            run(log, sm.FullFeedback(preload=preload), cores=4, period_s=PERIOD_S, limits=limits)
+        run(log, sm.UCB1(), cores=4, period_s=PERIOD_S, limits=limits)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: type(strategy).__name__)
 @pytest.mark.parametrize("period_s", [sm.DAY, sm.WEEK])
