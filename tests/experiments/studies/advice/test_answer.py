@@ -12,6 +12,7 @@ import pytest
 import simmodels as sm
 from experiments.calibration import Calibration, causes_of
 from experiments.studies.advice.answer import Advised, Doubt, Worse, lines_of, worse_for
+from experiments.studies.advice.limits import Effect, FoundLimits, Lifted
 from experiments.studies.advice.results import doubts_of
 from experiments.studies.advice.settings import BACKFILLINGS, FIXED
 from experiments.studies.advice.verdict import Option, Verdict, judge
@@ -201,6 +202,7 @@ def test_doubts_come_last_as_many_as_there_is_room_for() -> None:
     assert rows(lines) <= 10
 
 
+EFFECT = Effect(1234.0, 567.0, 5, Lifted(sm.Limit(by="partition", value=123_456, cores=123_456), 1000.0, 4321.0, 99.0))
 LONG = Worse(12_345, 67_890, "with limits of more than 4 h up to 24 h", 1234.0, 5678.0)
 BUSY = {"submit_s": [0, 1], "runtime_s": [1e6, 1e6], "cores": [64, 64], "gpus": [1, 1], "requested_memory_kb": [1, 1]}
 DOUBTS = tuple(
@@ -214,8 +216,9 @@ DOUBTS = tuple(
 @pytest.mark.parametrize("logged_h", [4.0, 7.0, 15.0, None])
 @pytest.mark.parametrize("longest_h", [100.0, 4321.0])
 @pytest.mark.parametrize("doubts", [(), DOUBTS])
-def test_the_answer_has_at_most_six_lines_and_ten_rows_whatever_is_advised(
-    logged_h: float | None, longest_h: float, doubts: tuple[Doubt, ...]
+@pytest.mark.parametrize("effect", [None, EFFECT])
+def test_the_answer_has_at_most_seven_lines_and_ten_rows_whatever_is_advised(
+    logged_h: float | None, longest_h: float, doubts: tuple[Doubt, ...], effect: Effect | None
 ) -> None:
     """Of each policy that can be advised, beside each that can be the current one."""
     replayed = None if logged_h is None else replace(
@@ -235,15 +238,37 @@ def test_the_answer_has_at_most_six_lines_and_ten_rows_whatever_is_advised(
             beside = replace(BETTER, mean_h=1100.0, longest_h=longest_h)  # which can be entered
             for fitted, others, unlimited in ((False, (), 0.0), (True, (beside,), 0.0), (True, (beside,), 0.68)):
                 verdict = judge([now, then, *others], now, replayed, unlimited=unlimited)
-                found = lines(verdict, replayed, log, worse=LONG, doubts=doubts, fitted=fitted)
-                assert len(found) <= 6
+                found = lines(verdict, replayed, log, worse=LONG, doubts=doubts, fitted=fitted, effect=effect)
+                assert len(found) <= 6 + (effect is not None)
                 assert rows(found) <= 10, found
                 assert rows(found, 100) <= 10, found
                 assert not any(line.endswith(":.") for line in found)
                 assert (
                     "roughly" not in found[-1] or "cores were free" not in found[-1] or "likely causes: " in found[-1]
                 )
-                assert not doubts or verdict.kind == "no match" or found[-1].startswith("Check: --cores: in use up")
+                if doubts and verdict.kind != "no match" and effect is None:
+                    assert found[-1].startswith("Check: --cores: in use up")
+
+
+def test_what_limits_cause_stands_before_how_far_to_trust_it() -> None:
+    found = FoundLimits(sm.Limits([{"by": "user", "value": 7, "jobs": 2}]))
+    lifted = Lifted(found.limits.rows[0], 3.0, 9.0, 1.0)  # type: ignore[union-attr]  # there are some
+    for each, said in (
+        (lifted, "without that of user 7 (2 jobs) the mean wait is 3 h"),
+        (None, "lifting it alone does not help"),
+    ):
+        lines = said_under(found, Effect(4.0, 1.0, 1, each))
+        assert lines[-2] == f"Limits: the limits given cause 75 % of the waiting; {said}."
+        assert lines[-1].startswith("How far to trust it: ")
+    assert "limits, which were tried, do not explain the waits." in said_under(found, None, replayed=POOR)[2]
+
+
+def said_under(found: FoundLimits, effect: Effect | None, replayed: Calibration | None = None) -> list[str]:
+    """Return the lines under limits."""
+    verdict = judge([NOW, BETTER], NOW, calibration(4.0) if replayed is None else replayed)
+    return lines(
+        verdict, replayed or calibration(4.0), LOG, worse=WORSE, doubts=(), fitted=False, limits=found, effect=effect
+    )
 
 
 def test_causes_are_given_as_far_as_there_is_room() -> None:
