@@ -16,11 +16,12 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from numba import njit, version_info
 from numba.core.ccallback import CFunc
 from numba.core.typing.templates import Signature
+from numba.extending import register_jitable
 
 from simmodels.ground.kept_code import PLAIN, Form, KeptCode, folder
 
@@ -30,6 +31,7 @@ LINKED: Final = version_info.short == (0, 68)
 if LINKED:
     from simmodels.ground import linking
 
+_Plain = TypeVar("_Plain", bound=Callable[..., Any])
 _INTERRUPTS: Final = (signal.SIGINT, signal.SIGTERM)
 _SIMMODELS: Final = Path(__file__).parents[1]
 _PARTS: Final = {
@@ -69,6 +71,16 @@ def inlined(function: Callable[..., Any]) -> Any:  # noqa: ANN401  as above
     """
     options: dict[str, Any] = {"forceinline": True, "_nrt": False}  # the latter is numba's own: no counting
     return _made(function, **options)
+
+
+def compilable(function: _Plain) -> _Plain:
+    """Return the function as it is: Python runs it, with numpy; and compiled code may call it, too.
+
+    For formulas of columns that are asked for once a schedule, where a first use should not wait for a compiler, and
+    for thousands of schedules at once.
+    """
+    register_jitable(function)
+    return function
 
 
 def callback(function: Callable[..., Any], signature: Signature, *, kept: bool) -> Any:  # noqa: ANN401  as above

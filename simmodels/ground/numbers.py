@@ -25,6 +25,11 @@ def ranges(first: Ints, count: Ints) -> Ints:
     return np.asarray(np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count), np.int64)
 
 
+def same(value: np.generic, rows: int) -> NDArray[Any]:
+    """Return a read-only column of one value in each row, which takes no memory."""
+    return np.ndarray(rows, value.dtype, buffer=value.tobytes(), strides=(0,))
+
+
 def is_number(value: object) -> bool:
     """Return whether a value is a number, and neither true or false, nor NaN, nor a duration of numpy."""
     other = isinstance(value, bool | np.timedelta64)  # which Python counts among the integers

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from simmodels.clusters.capacity import Capacity
 from simmodels.errors import RequestError, must_be
-from simmodels.ground.numbers import ranges
+from simmodels.ground.numbers import ranges, same
 from simmodels.results import metrics
 from simmodels.work.workload import Workload
 
@@ -115,7 +115,7 @@ class Attempts(NamedTuple):
         columns = {name: known[name] for name in cls._fields if name in known}
         for name, dtype in _ATTEMPT_TYPES.items():
             if name not in columns:
-                columns[name] = np.broadcast_to(dtype(_UNKNOWN[name]), rows)
+                columns[name] = same(dtype(_UNKNOWN[name]), rows)
         return cls(**columns)
 
     def shown(self) -> dict[str, NDArray[Any]]:

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from simmodels.clusters.energy import KWH, Power, Signal
 from simmodels.errors import require_known
-from simmodels.ground.durations import Duration
+from simmodels.ground.durations import Duration, as_seconds
 from simmodels.results import metrics
-from simmodels.results.attempts import COMPLETED, OUTCOMES, UNFINISHED, Attempts, machines_on
+from simmodels.results.attempts import COMPLETED, Attempts, machines_on
 from simmodels.results.evidence import Evidence
 
 WarmCredit = Literal["whole", "partial"]
@@ -35,36 +35,12 @@ def of_jobs(
         The bound of the bounded slowdowns.
     """
     e, work = evidence, evidence.workload
-    done = chosen & (e.outcome != UNFINISHED)
-    wait_s = metrics.wait_s(work.submit_s, e.start_s)[done]
-    response_s = metrics.response_s(work.submit_s, e.end_s)[done]
-    executed_s, runtime_s = e.executed_s[done], work.runtime_s[done]
-    bounded = metrics.bounded_slowdown(wait_s, executed_s, tau_s)
-    per_processor = metrics.per_processor_bounded_slowdown(wait_s, executed_s, work.cores[done], tau_s)
-    makespan_s = window_s[1] - window_s[0]
+    jobs = (work.submit_s, e.start_s, e.end_s, e.executed_s, work.runtime_s, work.cores)
     busy = (e.attempts.start_s, e.attempts.end_s, work.cores[e.attempts.row])
-    mean_queue, max_queue = metrics.queue_length(*e.waits(), window_s)
-    completed, killed, unfinished = np.bincount(e.outcome[chosen], minlength=len(OUTCOMES)).tolist()
-    return {
-        **metrics.describe(wait_s, "wait_s"),
-        **metrics.describe(response_s, "response_s"),
-        **metrics.describe(metrics.slowdown(response_s, executed_s)[executed_s > 0], "slowdown"),
-        **metrics.describe(bounded, "bounded_slowdown"),
-        **metrics.describe(per_processor, "per_processor_bounded_slowdown"),
-        **metrics.describe(metrics.stretch(response_s, runtime_s)[runtime_s > 0], "stretch"),
-        "utilisation": metrics.utilisation(*busy, cores, window_s),
-        "makespan_s": makespan_s,
-        "throughput_jobs_per_hour": metrics.throughput_jobs_per_hour(len(wait_s), makespan_s),
-        "mean_queue_length": mean_queue,
-        "max_queue_length": max_queue,
-        "jobs": completed + killed + unfinished,
-        "completed": completed,
-        "killed": killed,
-        "unfinished": unfinished,
-        "uncounted_jobs": int((~e.counted).sum()),
-        "jobs_without_slowdown": int((executed_s <= 0).sum()),
-        "jobs_without_stretch": int((runtime_s <= 0).sum()),
-    }
+    uncounted, tau_s = int((~e.counted).sum()), as_seconds("tau_s", tau_s, above=0)
+    found = metrics.figures_of_jobs(jobs, e.outcome, chosen, uncounted, busy, e.waits(), window_s, cores, tau_s)
+    named: dict[str, float] = dict(zip(metrics.OF_JOBS, found.tolist(), strict=True))
+    return named | {name: int(named[name]) for name in metrics.COUNTS}
 
 
 def _core_seconds_on(evidence: Evidence, number: int, window: tuple[float, float]) -> float:

@@ -3,6 +3,8 @@
 Two families. *Job metrics* (wait, response, the slowdowns, stretch) have one value a job; they are
 summed up over the counted jobs that ended. *Machine metrics* (utilisation, queue length,
 throughput) have one value for a window of time.
+
+What is marked as `compilable` runs as it stands, and compiled code calls it too, with the same result to the last bit.
 """
 
 from collections.abc import Mapping
@@ -11,13 +13,42 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from simmodels.ground.compiled import compilable
 from simmodels.ground.durations import Duration, as_seconds
-from simmodels.ground.numbers import Floats
+from simmodels.ground.numbers import Flags, Floats
+from simmodels.ground.sums import total
 from simmodels.units import HOUR
 
 Integers: TypeAlias = NDArray[np.int64]
+Window: TypeAlias = tuple[float, float]
 
 STATISTICS: Final = ("mean", "median", "p95", "max")
+JOB_METRICS: Final = (
+    "wait_s",
+    "response_s",
+    "slowdown",
+    "bounded_slowdown",
+    "per_processor_bounded_slowdown",
+    "stretch",
+)
+_OVER_TIME: Final = ("utilisation", "makespan_s", "throughput_jobs_per_hour", "mean_queue_length")
+COUNTS: Final = (
+    "max_queue_length",
+    "jobs",
+    "completed",
+    "killed",
+    "unfinished",
+    "uncounted_jobs",
+    "jobs_without_slowdown",
+    "jobs_without_stretch",
+)
+"""Those of `OF_JOBS` that are whole numbers."""
+OF_JOBS: Final = (
+    *(f"{statistic}_{metric}" for metric in JOB_METRICS for statistic in STATISTICS),
+    *_OVER_TIME,
+    *COUNTS,
+)
+"""The figures of merit of rigid jobs, in the order of `figures_of_jobs`."""
 IN_WORDS: Final[Mapping[str, str]] = {
     "wait_s": "from submission to start",
     "response_s": "from submission to end",
@@ -62,11 +93,13 @@ IN_WORDS: Final[Mapping[str, str]] = {
 # -- one value a job -----------------------------------------------------------------------------
 
 
+@compilable
 def wait_s(submit_s: Floats, start_s: Floats) -> Floats:
     """Return how long each job waited, in seconds: start - submit (float64[n]); NaN if it never started."""
     return start_s - submit_s
 
 
+@compilable
 def response_s(submit_s: Floats, end_s: Floats) -> Floats:
     """Return how long each job was in the system, in seconds: end - submit; NaN if it never ended.
 
@@ -75,6 +108,7 @@ def response_s(submit_s: Floats, end_s: Floats) -> Floats:
     return end_s - submit_s
 
 
+@compilable
 def slowdown(response_s: Floats, executed_s: Floats) -> Floats:
     """Return how many times longer than its execution each job took: response / executed.
 
@@ -90,7 +124,9 @@ def slowdown(response_s: Floats, executed_s: Floats) -> Floats:
     Feitelson, Rudolph (1998), Metrics and benchmarking for parallel job scheduling, section 4,
     DOI 10.1007/BFb0053978.
     """
-    ratio: Floats = np.divide(response_s, executed_s, out=np.full(len(executed_s), np.nan), where=executed_s > 0)
+    ratio = np.full(len(executed_s), np.nan)
+    ran = executed_s > 0
+    ratio[ran] = response_s[ran] / executed_s[ran]
     return ratio
 
 
@@ -113,7 +149,11 @@ def bounded_slowdown(wait_s: Floats, executed_s: Floats, tau_s: Duration = 10.0)
     Feitelson (2001), Metrics for parallel job scheduling and their convergence, section 2,
     DOI 10.1007/3-540-45540-X_11.
     """
-    tau_s = as_seconds("tau_s", tau_s, above=0)
+    return _bounded(wait_s, executed_s, as_seconds("tau_s", tau_s, above=0))
+
+
+@compilable
+def _bounded(wait_s: Floats, executed_s: Floats, tau_s: float) -> Floats:
     return np.maximum((wait_s + executed_s) / np.maximum(executed_s, tau_s), 1.0)
 
 
@@ -145,10 +185,15 @@ def per_processor_bounded_slowdown(
     Zotkin, Keleher (1999), Job-length estimation and performance in backfilling schedulers,
     DOI 10.1109/HPDC.1999.805303.
     """
-    tau_s = as_seconds("tau_s", tau_s, above=0)
+    return _bounded_per_processor(wait_s, executed_s, cores, as_seconds("tau_s", tau_s, above=0))
+
+
+@compilable
+def _bounded_per_processor(wait_s: Floats, executed_s: Floats, cores: Integers, tau_s: float) -> Floats:
     return np.maximum((wait_s + executed_s) / (cores * np.maximum(executed_s, tau_s)), 1.0)
 
 
+@compilable
 def stretch(response_s: Floats, runtime_s: Floats) -> Floats:
     """Return how many times longer than its own work each job took: response / runtime.
 
@@ -171,10 +216,7 @@ def stretch(response_s: Floats, runtime_s: Floats) -> Floats:
 
 
 def describe(values: Floats, name: str) -> dict[str, float]:
-    """Return the mean, median, 95th percentile and maximum of some jobs' values.
-
-    The percentile interpolates linearly between order statistics (type 7 of Hyndman and Fan,
-    1996, DOI 10.1080/00031305.1996.10473566). Without values each of the four is NaN.
+    """Return the mean, median, 95th percentile and maximum of some jobs' values, by name; see `summary`.
 
     Parameters
     ----------
@@ -184,11 +226,36 @@ def describe(values: Floats, name: str) -> dict[str, float]:
         The metric's name with its unit, for example ``"wait_s"``; the keys are ``mean_wait_s``,
         ``median_wait_s``, ``p95_wait_s`` and ``max_wait_s``.
     """
-    if not len(values):
-        return {f"{statistic}_{name}": np.nan for statistic in STATISTICS}
-    middle, high = np.percentile(values, (50, 95))
-    found = (values.mean(), middle, high, values.max())
-    return {f"{statistic}_{name}": float(value) for statistic, value in zip(STATISTICS, found, strict=True)}
+    return {f"{statistic}_{name}": value for statistic, value in zip(STATISTICS, summary(values), strict=True)}
+
+
+@compilable
+def summary(values: Floats) -> tuple[float, float, float, float]:
+    """Return the mean, median, 95th percentile and maximum of some jobs' values (float64[k]).
+
+    The percentile interpolates linearly between order statistics (type 7 of Hyndman and Fan,
+    1996, DOI 10.1080/00031305.1996.10473566). Without values, or with one that is NaN, each of the four is NaN.
+    """
+    count = len(values)
+    highest = float(values.max()) if count else np.nan
+    if np.isnan(highest):
+        return np.nan, np.nan, np.nan, np.nan
+    middle, high = (count - 1) * 0.5, (count - 1) * 0.95
+    places = np.array([int(middle), min(int(middle) + 1, count - 1), int(high), min(int(high) + 1, count - 1)])
+    sought = np.partition(values, places)[places]
+    return (
+        total(values) / count,
+        _between(float(sought[0]), float(sought[1]), middle - int(middle)),
+        _between(float(sought[2]), float(sought[3]), high - int(high)),
+        highest,
+    )
+
+
+@compilable
+def _between(low: float, high: float, share: float) -> float:
+    """Return what is this share of the way from one value to another; rounded as numpy does."""
+    step = high - low
+    return high - step * (1.0 - share) if share >= 0.5 else low + step * share
 
 
 # -- over time -----------------------------------------------------------------------------------
@@ -226,7 +293,8 @@ def step_function(from_s: Floats, to_s: Floats, weight: NDArray[np.integer]) -> 
     return time_s[changed], total[changed]
 
 
-def time_sum(from_s: Floats, to_s: Floats, weight: NDArray[np.integer], window_s: tuple[float, float]) -> float:
+@compilable
+def time_sum(from_s: Floats, to_s: Floats, weight: NDArray[np.integer], window_s: Window) -> float:
     """Return the integral over a window of the sum of the weights that are present.
 
     Parameters
@@ -239,12 +307,11 @@ def time_sum(from_s: Floats, to_s: Floats, weight: NDArray[np.integer], window_s
     low, high = window_s
     until = np.where(np.isnan(to_s), high, to_s)
     length_s = np.minimum(until, high) - np.maximum(from_s, low)
-    return float(np.sum(np.where(length_s > 0, length_s, 0.0) * weight))
+    return total(np.where(length_s > 0, length_s, 0.0) * weight)
 
 
-def utilisation(
-    start_s: Floats, end_s: Floats, cores: Integers, machine_cores: int, window_s: tuple[float, float]
-) -> float:
+@compilable
+def utilisation(start_s: Floats, end_s: Floats, cores: Integers, machine_cores: int, window_s: Window) -> float:
     """Return the share of the machine's core-seconds in a window that were in use; 0 to 1.
 
     Whatever ran counts, whosever job it was: jobs outside the metrics, killed jobs, attempts that
@@ -267,7 +334,8 @@ def utilisation(
     return time_sum(start_s, end_s, cores, window_s) / (machine_cores * (high - low))
 
 
-def queue_length(from_s: Floats, to_s: Floats, window_s: tuple[float, float]) -> tuple[float, int]:
+@compilable
+def queue_length(from_s: Floats, to_s: Floats, window_s: Window) -> tuple[float, int]:
     """Return the mean over time and the maximum of the number of waiting jobs in a window.
 
     A job that starts at the instant of its submission never waits. Over a window that holds all
@@ -285,22 +353,99 @@ def queue_length(from_s: Floats, to_s: Floats, window_s: tuple[float, float]) ->
         return np.nan, 0
     begins, ends = np.sort(from_s[~np.isnan(from_s)]), np.sort(to_s[~np.isnan(to_s)])
     # It is longest at the window's begin or after some job has joined; leavers of that instant have left.
-    at = np.append(low, begins[(begins > low) & (begins < high)])
+    at = np.append(np.array([low]), begins[(begins > low) & (begins < high)])
     length = np.searchsorted(begins, at, side="right") - np.searchsorted(ends, at, side="right")
     mean = time_sum(from_s, to_s, np.ones(len(from_s), dtype=np.int8), window_s) / (high - low)
     return mean, int(length.max())
 
 
+@compilable
 def throughput_jobs_per_hour(jobs: int, makespan_s: float) -> float:
     """Return how many jobs left the machine an hour, completed or killed; NaN for a makespan of 0."""
     return jobs * HOUR / makespan_s if makespan_s > 0 else np.nan
+
+
+# -- all of rigid jobs ---------------------------------------------------------------------------
+
+
+@compilable
+def window_of(submit_s: Floats, end_s: Floats, counted: Flags, ended: Flags) -> Window:
+    """Return the window of the metrics, first submit and last end of the counted jobs (float64[n], bool[n]); or NaN."""
+    last = end_s[counted & ended]
+    if not len(last):
+        return np.nan, np.nan
+    return float(submit_s[counted].min()), float(last.max())
+
+
+@compilable
+def figures_of_jobs(
+    jobs: tuple[Floats, Floats, Floats, Floats, Floats, Integers],
+    outcome: NDArray[np.integer],
+    chosen: Flags,
+    uncounted: int,
+    busy: tuple[Floats, Floats, Integers],
+    waits: tuple[Floats, Floats],
+    window_s: Window,
+    machine_cores: int,
+    tau_s: float,
+) -> Floats:
+    """Return float64, the figures of merit of rigid jobs that `OF_JOBS` names.
+
+    Parameters
+    ----------
+    jobs
+        Submit, start, end, executed and runtime (float64[n], seconds) and cores (int64[n]) of each job.
+    outcome
+        int8[n], 0 completed, 1 killed, 2 unfinished.
+    chosen
+        bool[n], the jobs that count.
+    uncounted
+        How many do not.
+    busy
+        Start, end (float64[k]) and cores (int64[k]) of each attempt.
+    waits
+        Begin and end of each wait (float64[m]).
+    window_s
+        The window of utilisation and queue length.
+    machine_cores
+        The cores of all clusters.
+    tau_s
+        The bound of the bounded slowdowns, in seconds, > 0.
+    """
+    submit, start, end, executed, runtime, cores = jobs
+    done = chosen & (outcome != 2)
+    waited, responded = wait_s(submit, start)[done], response_s(submit, end)[done]
+    ran, work = executed[done], runtime[done]
+    executes, works = ran > 0, work > 0
+    makespan_s = window_s[1] - window_s[0]
+    mean_queue, max_queue = queue_length(waits[0], waits[1], window_s)
+    outcomes = outcome[chosen]
+    found = np.empty(len(OF_JOBS))
+    found[0:4] = summary(waited)
+    found[4:8] = summary(responded)
+    found[8:12] = summary(slowdown(responded[executes], ran[executes]))
+    found[12:16] = summary(_bounded(waited, ran, tau_s))
+    found[16:20] = summary(_bounded_per_processor(waited, ran, cores[done], tau_s))
+    found[20:24] = summary(stretch(responded[works], work[works]))
+    found[24] = utilisation(busy[0], busy[1], busy[2], machine_cores, window_s)
+    found[25] = makespan_s
+    found[26] = throughput_jobs_per_hour(len(waited), makespan_s)
+    found[27] = mean_queue
+    found[28] = max_queue
+    found[29] = len(outcomes)
+    for each in range(3):
+        found[30 + each] = np.count_nonzero(outcomes == each)
+    found[33] = uncounted
+    found[34] = np.count_nonzero(ran <= 0)
+    found[35] = np.count_nonzero(work <= 0)
+    return found
 
 
 # -- under variable capacity ---------------------------------------------------------------------
 
 
 def core_seconds(
-    start_s: Floats, end_s: Floats, work_s: Floats, cores: Integers, window_s: tuple[float, float]
+    start_s: Floats, end_s: Floats, work_s: Floats, cores: Integers, window_s: Window
 ) -> tuple[float, float]:
     """Return the core-seconds of a window that became work, and those that jobs ran for nothing.
 
@@ -332,7 +477,7 @@ def core_seconds(
     return float(np.sum(kept_s * width)), float(np.sum((ran_s - kept_s) * width))
 
 
-def lost_s(start_s: Floats, end_s: Floats, outcome: NDArray[np.integer], window_s: tuple[float, float]) -> Floats:
+def lost_s(start_s: Floats, end_s: Floats, outcome: NDArray[np.integer], window_s: Window) -> Floats:
     """Return how long each attempt ran in a window that was lost with its machine there.
 
     Parameters

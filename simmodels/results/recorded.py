@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -15,9 +15,9 @@ from simmodels.clusters.capacity import Capacity
 from simmodels.clusters.cluster_spec import ClusterSpec, Terms
 from simmodels.errors import RequestError, UnknownNameError, must_be
 from simmodels.ground.arguments import Guided, as_instance
-from simmodels.ground.numbers import as_column, is_whole
+from simmodels.ground.numbers import as_column, is_whole, same
+from simmodels.results import metrics
 from simmodels.results.attempts import (
-    ATTEMPT_COLUMNS,
     COMPLETED,
     FINISHED,
     KILLED,
@@ -46,6 +46,13 @@ _ROW_COLUMNS: Final = {
 
 
 _UNKNOWN_TERMS: Final = Terms()
+_NO_ATTEMPTS: Final = Attempts.of(row=np.empty(0, np.int64))
+
+
+@cache
+def _no_parts() -> pd.DataFrame:
+    """Return the parts of attempts that have one each."""
+    return pd.DataFrame(columns=list(PART_COLUMNS))
 
 
 def _fixed(name: str, values: ArrayLike, dtype: type[np.generic], rows: int) -> NDArray[np.generic]:
@@ -122,7 +129,7 @@ class Recorded(Guided):
             if getattr(self, name) is not None:
                 fix(name, _fixed(name, getattr(self, name), dtype, rows))
         if self.cluster is None:
-            fix("cluster", np.broadcast_to(np.int64(0), rows))  # takes no memory
+            fix("cluster", same(np.int64(0), rows))
         self._check()
         executed_s = self.executed_s if self.terms.modelled else None
         if executed_s is None:
@@ -280,10 +287,7 @@ class Recorded(Guided):
 
     def window_s(self) -> tuple[float, float]:
         """Return the window of the metrics: first submit and last end of the counted jobs; NaN without."""
-        ended = self.counted & (self.outcome != UNFINISHED)
-        if not ended.any():
-            return np.nan, np.nan
-        return float(self.workload.submit_s[self.counted].min()), float(self.end_s[ended].max())
+        return metrics.window_of(self.workload.submit_s, self.end_s, self.counted, self.outcome != UNFINISHED)
 
     @property
     def simulated_s(self) -> tuple[float, float]:
@@ -381,7 +385,7 @@ class Recorded(Guided):
             "clusters": self.clusters,
             "attempts": self._attempts(),
             "listed": None if self.attempts is None else np.bincount(self._attempt_rows(), minlength=len(self)),
-            "parts": pd.DataFrame(columns=list(PART_COLUMNS)) if self.parts is None else self.parts,
+            "parts": _no_parts() if self.parts is None else self.parts,
             "elsewhere": self._elsewhere(),
         }
         if self.workflow_outcome is None:
@@ -391,7 +395,7 @@ class Recorded(Guided):
     def _attempts(self) -> Attempts:
         """Return the columns of `all_attempts`."""
         by_row = {name: getattr(self, name) for name in ("start_s", "end_s", "outcome", "cluster")}
-        only = Attempts.of(row=np.arange(len(self)), attempt=np.broadcast_to(np.int64(1), len(self)), **by_row)
+        only = Attempts.of(row=np.arange(len(self)), attempt=same(np.int64(1), len(self)), **by_row)
         return only if self.attempts is None or self.attempts.empty else only.with_earlier(self._given())
 
     def _given(self) -> Attempts:
@@ -403,7 +407,9 @@ class Recorded(Guided):
 
     def _elsewhere(self) -> Attempts:
         """Return the attempts on clusters that are not among those of the schedule."""
-        table = pd.DataFrame(columns=["row", *ATTEMPT_COLUMNS]) if self.elsewhere is None else self.elsewhere
+        table = self.elsewhere
+        if table is None:
+            return _NO_ATTEMPTS
         return from_table(table, table["row"].to_numpy().astype(np.int64), self.cluster)
 
     def _attempt_rows(self) -> NDArray[np.int64]:

@@ -121,3 +121,14 @@ def test_sums_over_time_equal_a_count_at_each_second(spans: list[tuple[int, int,
     if length:
         assert mean == pytest.approx(sum(waiting[low:high]) / length)
         assert most == max(waiting[low:high])
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=300))
+def test_percentiles_are_those_of_numpy_to_the_last_bit(values: list[float]) -> None:
+    column = np.array(values)
+    expected = [column.mean(), *np.percentile(column, (50, 95)), column.max()]
+    assert list(metrics.summary(column)) == expected
+
+
+def test_a_value_that_is_nan_leaves_no_statistic() -> None:
+    assert np.isnan(metrics.summary(floats(1, math.nan, 3))).all()
