@@ -197,7 +197,7 @@ class Site:
     @property
     def size(self) -> int:
         """Return the cores of all its machines."""
-        return sum(group.count * group.cores for group in self.groups)
+        return self.cores or sum(group.count * group.cores for group in self.groups)
 
     def as_machines(self) -> Self:
         """Return it with a pool as one machine of all its cores."""

@@ -18,9 +18,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, TypeVar
 
-from numba import njit, version_info
+from numba import njit, types, version_info
 from numba.core.ccallback import CFunc
 from numba.core.typing.templates import Signature
+from numba.core.typing.typeof import typeof_impl
 from numba.extending import register_jitable
 
 from simmodels.ground.kept_code import PLAIN, Form, KeptCode, folder
@@ -100,13 +101,33 @@ def callback(function: Callable[..., Any], signature: Signature, *, kept: bool) 
     NumbaError
         It cannot be compiled.
     """
-    made: Any = CFunc(function, (signature.args, signature.return_type), locals={}, options={"error_model": "numpy"})
+    made: Any = _Callback(
+        function, (signature.args, signature.return_type), locals={}, options={"error_model": "numpy"}
+    )
     if kept:  # it takes a moment to compile: nothing is said of it
         described = njit(error_model="numpy")(function)
         made._cache = KeptCode(described, _CALLBACK, lambda: None, lambda _: None)  # noqa: SLF001  as below
     with interrupts_heard():
         made.compile()
     return made
+
+
+class _Callback(CFunc):
+    """A C function that keeps its type: each call of compiled code asks for it, and to make it takes 7 us."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401  numba's
+        super().__init__(*args, **options)
+        self.type = types.FunctionType(self._sig)  # type: ignore[attr-defined]  # numba has it
+
+    def __wrapper_address__(self) -> int:
+        """Return where it is, which numba would look up more slowly."""
+        address: int = self.address  # type: ignore[assignment]  # it is compiled
+        return address
+
+
+@typeof_impl.register(_Callback)
+def _(made: _Callback, _context: object) -> types.FunctionType:
+    return made.type
 
 
 def _made(function: Any, **options: Any) -> Any:  # noqa: ANN401  as above

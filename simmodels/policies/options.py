@@ -4,12 +4,13 @@ Whoever takes options by name (`simulate`, schedulers, the command line) derives
 default and its choices.
 """
 
+import functools
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import reduce
 from operator import or_
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any, ClassVar, Final, Literal, Self, TypeVar, get_args, get_origin
 
 from simmodels.clusters.limits import Limits, LimitsLike
@@ -49,7 +50,7 @@ class Options:
         for name in options:
             if name in cls.refuses:
                 raise RequestError(*cls.refuses[name])
-            require_known("option", name, [each.name for each in fields(cls)])
+            require_known("option", name, _names(cls))  # type: ignore[arg-type]  # a class has a hash
         return cls(**options).verified(options)
 
     def verified(self, given: Collection[str]) -> Self:
@@ -67,7 +68,7 @@ class Options:
     @classmethod
     def choices(cls) -> Mapping[str, tuple[Any, ...]]:
         """Return the values of each option that has a few, by name; None among them where none need be chosen."""
-        return {each.name: found for each in fields(cls) if (found := _choices(each.type))}
+        return _choices_of(cls)  # type: ignore[arg-type]  # as above
 
     @classmethod
     def described(cls) -> Iterator[tuple[str, object, tuple[Any, ...], str]]:
@@ -85,10 +86,20 @@ class Options:
 
     def by_name(self) -> dict[str, Any]:
         """Return the options by name, as `checked` takes them."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: getattr(self, name) for name in _names(type(self))}  # type: ignore[arg-type]  # as above
 
     def _changed(self, changes: Mapping[str, Any]) -> Self:
         return self.checked(**{**self.by_name(), **changes})
+
+
+@functools.cache
+def _names(kind: type[Options]) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))
+
+
+@functools.cache
+def _choices_of(kind: type[Options]) -> Mapping[str, tuple[Any, ...]]:
+    return MappingProxyType({each.name: found for each in fields(kind) if (found := _choices(each.type))})
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:  # noqa: ANN401  types

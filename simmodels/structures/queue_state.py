@@ -5,6 +5,7 @@ a job's number in order of arrival; every column is indexed by slot.
 """
 
 import math
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -322,6 +323,20 @@ def reservations(queue):
 _EMPTY: Final = np.empty(0, np.float64)
 
 
+@cache
+def _no_limits() -> LimitState:
+    """Return what stands in for limits where there are none: nothing is counted in it, so queues share it."""
+    made: LimitState = new_limits(0, 0, 0)
+    return made
+
+
+@cache
+def _no_fair() -> FairState:
+    """Return the same for shares."""
+    made: FairState = new_fair(0, 1, 1.0, 1.0, False, 1.0)
+    return made
+
+
 def open_queue(
     columns: tuple[Floats, Floats, Floats, Ints],
     *,
@@ -385,8 +400,8 @@ def open_queue(
         MOST if max_starts is None else max_starts,
         MOST if max_backfills is None else max_backfills,
         limits is not None,
-        new_limits(0, 0, 0) if limits is None else limits,
+        _no_limits() if limits is None else limits,
         fair is not None,
-        new_fair(0, 1, 1.0, 1.0, False, 1.0) if fair is None else fair,
+        _no_fair() if fair is None else fair,
     )
     return queue
