@@ -10,12 +10,9 @@ References
 Rosa, Carastan-Santos, Goldman 2023, "An experimental analysis of regression-obtained HPC scheduling heuristics", JSSPP.
 """
 
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, Final, Literal, NoReturn, TypeVar, get_args
+from typing import Any, Final, Literal, NoReturn, get_args
 
 import numpy as np
 import pandas as pd
@@ -26,14 +23,13 @@ from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer
 from simmodels.ground.streams import entropy
+from simmodels.ground.threads import as_threads, in_threads
 from simmodels.learning.kernel import BLOCK, SWAP_ANY, UNIFORM, Problem, new_lanes, run_blocks, run_orders
 from simmodels.learning.pairs import Initial, Pair, require_pairs
 
 Estimator = Literal["stratified", "published"]
 Shuffle = Literal["uniform", "swap-any"]
 Progress = Callable[[int, int], object]
-_T = TypeVar("_T")
-_R = TypeVar("_R")
 
 _SHUFFLES: Final = {"uniform": UNIFORM, "swap-any": SWAP_ANY}
 _BLOCKS_AT_ONCE: Final = 64
@@ -95,7 +91,7 @@ def run_trials(
         bad = int(run_orders(problem, lanes, rows[part], found[part], stop))
         return bad if bad < 0 else part.start + bad
 
-    bad = [row for row in _in_threads(run, parts, _workers(workers), None) if row >= 0]
+    bad = [row for row in in_threads(run, parts, as_threads(workers)) if row >= 0]
     if bad:
         _refuse_row(min(bad), rows[min(bad)].tolist(), jobs)
     return found
@@ -199,7 +195,7 @@ def score_jobs(
             tasks.append(_Task(at, problem, keys, _SHUFFLES[shuffle], stratified, first, count, each))
     sums: list[list[NDArray[np.float64]]] = [[] for _ in found]
     done = None if progress is None else _counter(progress, sum(task.size for task in tasks))
-    for task, part in zip(tasks, _in_threads(_Task.run, tasks, _workers(workers), done), strict=True):
+    for task, part in zip(tasks, in_threads(_Task.run, tasks, as_threads(workers), done), strict=True):
         sums[task.pair].append(part)
     reckon = _stratified if stratified else _published
     # Which blocks are a task does not depend on the threads, and tasks are summed in their order.
@@ -241,35 +237,6 @@ class _Task:
         return found
 
 
-def _in_threads(
-    run: Callable[[_T, NDArray[np.bool_]], _R], tasks: Sequence[_T], workers: int, done: Callable[[_T], None] | None
-) -> list[_R]:
-    """Return what came of each task, in their order; `done` is called with each as it ends.
-
-    Compiled trials run without the interpreter's lock, so threads are enough. Few are in hand at a time, and these are
-    stopped by what is raised, or by Ctrl-C.
-    """
-    if tasks:
-        run(tasks[0], np.ones(1, np.bool_))  # stopped at once: code is compiled here, where Ctrl-C leaves the compiler
-    stop = np.zeros(1, np.bool_)
-    results: dict[int, _R] = {}
-    waiting = iter(enumerate(tasks))
-    pool = ThreadPoolExecutor(min(workers, len(tasks)) or 1)
-    try:
-        at: dict[Future[_R], int] = {pool.submit(run, task, stop): i for i, task in islice(waiting, 2 * workers)}
-        while at:
-            for future in wait(at, return_when=FIRST_COMPLETED).done:
-                i = at.pop(future)
-                results[i] = future.result()
-                at |= {pool.submit(run, task, stop): number for number, task in islice(waiting, 1)}
-                if done is not None:
-                    done(tasks[i])
-    finally:
-        stop[0] = True
-        pool.shutdown(cancel_futures=True)
-    return [results[i] for i in range(len(tasks))]
-
-
 def _counter(progress: Progress, total: int) -> Callable[[_Task], None]:
     """Return what counts the trials that are done, and reports them."""
     finished = 0
@@ -280,16 +247,6 @@ def _counter(progress: Progress, total: int) -> Callable[[_Task], None]:
         progress(finished, total)
 
     return count
-
-
-def _workers(workers: int | None) -> int:
-    """Return how many threads to start."""
-    if workers is not None:
-        return as_integer("workers", workers, 1, also="None")
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # only Linux has it
-        return os.cpu_count() or 1
 
 
 def _problem(pair: Pair, initial_state: Initial, dispatch_delay_s: Duration, tau_s: Duration) -> Problem:
