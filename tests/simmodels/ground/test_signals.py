@@ -3,6 +3,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,8 @@ import pytest
 from simpy.events import Event
 
 import simmodels as sm
+from simmodels.ground.compiled import compiled
+from simmodels.ground.signals import heed_signals
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay import run
 from simmodels.replay.run import Replay
@@ -148,3 +152,17 @@ def test_signals_that_are_heeded_change_no_schedule() -> None:
         signal.signal(signal.SIGPROF, before)
     assert seen
     assert disturbed.start_s.tolist() == alone.start_s.tolist()
+
+
+@partial(compiled, nogil=True)
+def _looks_up(times: int) -> int:
+    seen = 0
+    for _ in range(times):
+        heed_signals()
+        seen += 1
+    return seen
+
+
+def test_threads_without_the_lock_heed_nothing_and_are_left_alone() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(_looks_up, [100_000] * 8)) == [100_000] * 8
