@@ -110,6 +110,29 @@ def synthetic(*, jobs: int, engine: str, order: str = "FCFS", load: float = 0.9)
     return _timed(log, cores=1024, order=order, engine=engine)
 
 
+def many(*, logs: int, workers: int) -> Figures:
+    """Simulate generated logs of 200 jobs at once, under two orders, beside a loop of single simulations."""
+    small = [wl.tsafrir_estimates(wl.lublin(jobs=200, cores=128, seed=seed), seed=seed) for seed in range(logs)]
+    orders = ("FCFS", "SAF")
+    sm.simulate_many(small[:2], orders, cores=128, workers=workers)
+    sm.simulate(small[0], cores=128).metrics()
+    start, cpu_start = time.perf_counter(), time.process_time()
+    sm.simulate_many(small, orders, cores=128, workers=workers)
+    wall_s, cpu_s = time.perf_counter() - start, time.process_time() - cpu_start
+    cpu_start = time.process_time()
+    for log in small:
+        for order in orders:
+            sm.simulate(log, cores=128, order=order).metrics()
+    runs = logs * len(orders)
+    return {
+        "jobs": runs,
+        "wall_s": wall_s,
+        "jobs_per_s": runs / wall_s,
+        "peak_mb": peak_mb(),
+        "times_reference": (time.process_time() - cpu_start) / cpu_s,
+    }
+
+
 def campaign(*, study: str, workers: int) -> Figures:
     """Run a campaign, workers' start included, and read its table back."""
     name = f"{Path(__file__).with_name('studies.py')}:{study}"
@@ -205,6 +228,10 @@ def _replays() -> Cases:
     for engine, smallest in (("compiled", 62_500), ("simpy", 10_000)):
         for times in (1, 4, 16):
             cases[f"growth {times}x {engine}"] = partial(synthetic, jobs=smallest * times, engine=engine)
+    for workers in (1, 2):
+        cases[f"1,000 logs of 200 jobs, two orders, simulate_many, {workers} threads"] = partial(
+            many, logs=1_000, workers=workers
+        )
     return cases | {"ten million jobs compiled": partial(synthetic, jobs=10_000_000, engine="compiled")}
 
 

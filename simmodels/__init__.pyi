@@ -57,6 +57,7 @@ from simmodels.results.logged import as_logged
 from simmodels.results.schedule import ClusterSpec, Schedule, Terms
 from simmodels.results.static_scheduling import static_schedule
 from simmodels.simulate import simulate, simulate_on_machines, simulate_workflows
+from simmodels.simulate_many import simulate_many
 from simmodels.tuning import Tuner, replay_tuned
 from simmodels.units import DAY, HOUR, MINUTE, SECOND, WEEK
 from simmodels.version import __version__
@@ -165,6 +166,7 @@ __all__ = [
     "run_trials",
     "score_jobs",
     "simulate",
+    "simulate_many",
     "simulate_on_machines",
     "simulate_workflows",
     "static_schedule",

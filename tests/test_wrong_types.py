@@ -137,6 +137,7 @@ CALLS: Final[Mapping[str, Callable[[], Call]]] = {
     "run_trials": lambda: call(PAIR, [[0, 1, 2]]),
     "score_jobs": lambda: call(PAIR, 64, seed=1),
     "simulate": lambda: call(JOBS, cores=8, order="SAF", backfilling="easy", threshold_s=60.0, engine="auto", seed=0),
+    "simulate_many": lambda: call([JOBS], ["SAF"], cores=8, tau_s=10.0, seed=0, workers=1, threshold_s=60.0),
     "simulate_on_machines": lambda: call(JOBS, [(0, 2)], cores_per_machine=8, heuristic="FirstFit", seed=0),
     "simulate_workflows": lambda: call([FLOW], clusters=[("a", 4)], bid="SRTF", tick_s=1.0, ccr=0.2),
     "young_daly_s": lambda: call(60.0, 3600.0),

@@ -58,7 +58,7 @@ class _WithReference(TypedDict, total=False):
 
 
 class _WithBackfilling(TypedDict, total=False):
-    """Of `QueueScheduler`, `simulate`."""
+    """Of `QueueScheduler`, `simulate`, `simulate_many`."""
 
     backfilling: Literal["none", "greedy", "easy", "conservative"]
     backfill_order: str | Priority | Callable[..., float] | None
@@ -69,8 +69,6 @@ class _WithBackfilling(TypedDict, total=False):
     warm_jobs: int
     max_starts: int | None
     max_backfills: int | None
-    limits: Limits | str | PathLike[str] | Iterable[Limit | Mapping[str, Any]] | None
-    shares: Shares | str | PathLike[str] | Iterable[Share | Mapping[str, Any]] | None
 
 
 class AuctioneerOptions(_WithCcr, total=False):
@@ -101,6 +99,8 @@ class QueueSchedulerOptions(_WithBackfilling, total=False):
     """Of `QueueScheduler`."""
 
     order: str | Priority | Callable[..., float]
+    limits: Limits | str | PathLike[str] | Iterable[Limit | Mapping[str, Any]] | None
+    shares: Shares | str | PathLike[str] | Iterable[Share | Mapping[str, Any]] | None
 
 
 class TargetAsapOptions(_WithReference, total=False):
@@ -122,6 +122,8 @@ class SimulateOptions(_WithCcr, _WithAware, _WithReference, _WithBackfilling, to
     """Of `simulate`."""
 
     order: str | Priority | Callable[..., float]
+    limits: Limits | str | PathLike[str] | Iterable[Limit | Mapping[str, Any]] | None
+    shares: Shares | str | PathLike[str] | Iterable[Share | Mapping[str, Any]] | None
     stay_on_target: bool
     requeue_immediate: bool
     alternative: Literal["earliest", "first"]
@@ -129,6 +131,10 @@ class SimulateOptions(_WithCcr, _WithAware, _WithReference, _WithBackfilling, to
     pack_size: int
     bid: str | Priority | Callable[..., float]
     forward: bool
+
+
+class SimulateManyOptions(_WithBackfilling, total=False):
+    """Of `simulate_many`."""
 
 
 class SimulateOnMachinesOptions(_WithAware, _WithReference, total=False):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import Terms
 from simmodels.errors import RequestError
+from simmodels.ground.compiled import compilable
 from simmodels.ground.numbers import Floats
 from simmodels.ground.streams import stream
 from simmodels.passes.queue_transfer import carry_on
@@ -212,27 +213,39 @@ class Replay:
         """Return the schedule as far as it has come; a job that has not started is unfinished."""
         workload, rows, slots = self.workload, self._rows, len(self.submit_s)
         started, ended = self.start_s, self.end_s
-        outcome = np.full(slots, COMPLETED, np.int8)
-        if self.options.overrun == "kill":
-            outcome[self.columns[2] < self.columns[1]] = KILLED
-        outcome[np.isnan(ended)] = UNFINISHED
-        counted = np.ones(slots, np.bool_)
-        counted[: self.options.warm_jobs] = False
+        _, runtime_s, estimate_s, _ = self.columns
+        kill = self.options.overrun == "kill"
+        outcome, counted = outcome_and_counted(runtime_s, estimate_s, ended, kill, self.options.warm_jobs)
         about = {**self.options.about(), "engine": "compiled", "seed": self.seed, "left_out": len(workload) - slots}
         if self._changes:
             about["order_changes"] = self._changes
         if rows is not None:
-            started = _by_row(started, rows, np.full(len(workload), np.nan))
-            ended = _by_row(ended, rows, np.full(len(workload), np.nan))
-            outcome = _by_row(outcome, rows, np.full(len(workload), UNFINISHED, np.int8))
-            counted = _by_row(counted, rows, np.zeros(len(workload), np.bool_))
+            started = by_row(started, rows, np.full(len(workload), np.nan))
+            ended = by_row(ended, rows, np.full(len(workload), np.nan))
+            outcome = by_row(outcome, rows, np.full(len(workload), UNFINISHED, np.int8))
+            counted = by_row(counted, rows, np.zeros(len(workload), np.bool_))
         terms = Terms(limits=self.options.limits)
         return Schedule(
             workload, self.cores, started, ended, outcome=outcome, counted=counted, terms=terms, about=about
         )
 
 
-def _by_row(by_slot: _Column, rows: NDArray[np.intp], filled: _Column) -> _Column:
+@compilable
+def outcome_and_counted(
+    runtime_s: Floats, estimate_s: Floats, end_s: Floats, kill: bool, warm: int
+) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """Return the outcome of each slot, and whether it counts in the metrics: the first `warm` slots do not."""
+    outcome = np.full(len(end_s), COMPLETED, np.int8)
+    if kill:
+        outcome[estimate_s < runtime_s] = KILLED
+    outcome[np.isnan(end_s)] = UNFINISHED
+    counted = np.ones(len(end_s), np.bool_)
+    counted[:warm] = False
+    return outcome, counted
+
+
+@compilable
+def by_row(by_slot: _Column, rows: NDArray[np.intp], filled: _Column) -> _Column:
     """Return a column in input order; what is in no slot stays as it was filled."""
     filled[rows] = by_slot
     return filled

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from simmodels.clusters.capacity import Capacity
 from simmodels.errors import RequestError, must_be
-from simmodels.ground.numbers import ranges, same
+from simmodels.ground.compiled import compilable
+from simmodels.ground.numbers import Floats, ranges, same
 from simmodels.results import metrics
 from simmodels.work.workload import Workload
 
@@ -143,6 +144,14 @@ class Attempts(NamedTuple):
             column[given.row[final]] = theirs[final]
             columns.append(np.concatenate((column, theirs[earlier])))
         return Attempts(*columns)
+
+
+@compilable
+def executed_by(outcome: NDArray[np.int8], runtime_s: Floats, estimate_s: Floats) -> Floats:
+    """Return float64[n], how long each job that ended ran: its runtime, or its estimate if it was killed; else NaN."""
+    ran_s = np.where(outcome == KILLED, estimate_s, runtime_s)
+    ran_s[outcome == UNFINISHED] = np.nan
+    return ran_s
 
 
 def rows_of(table: pd.DataFrame, workload: Workload) -> NDArray[np.int64]:

@@ -20,12 +20,12 @@ from simmodels.results import metrics
 from simmodels.results.attempts import (
     COMPLETED,
     FINISHED,
-    KILLED,
     MACHINE_COLUMNS,
     OPEN,
     PART_COLUMNS,
     UNFINISHED,
     Attempts,
+    executed_by,
     from_table,
     machines_on,
     numbered,
@@ -133,8 +133,7 @@ class Recorded(Guided):
         self._check()
         executed_s = self.executed_s if self.terms.modelled else None
         if executed_s is None:
-            executed_s = np.where(self.outcome == KILLED, self.workload.estimate_s, self.workload.runtime_s)
-            executed_s[self.outcome == UNFINISHED] = np.nan
+            executed_s = executed_by(self.outcome, self.workload.runtime_s, self.workload.estimate_s)
         fix("executed_s", _fixed("executed_s", executed_s, np.float64, rows))
         fix("about", MappingProxyType(dict(self.about)))
         self._keep_tables()

@@ -136,8 +136,6 @@ def _new_queue(
     cores,
     columns,
     rows,
-    made_columns,
-    phase,
     backfilling,
     same,
     order,
@@ -156,9 +154,13 @@ def _new_queue(
 ):
     made = structref.new(QUEUE_STATE)
     made.submit, made.runtime, made.estimate, made.draw = columns
-    made.key, made.backfill_key, made.expected_end, made.reserved = made_columns
+    slots = cores.size
+    made.key = np.full(slots, np.nan)
+    made.backfill_key = np.full(0 if same else slots, np.nan)
+    made.expected_end = np.full(slots if backfilling >= EASY else 0, np.nan)
+    made.reserved = np.full(slots if backfilling == CONSERVATIVE else 0, np.nan)
     made.cores = cores
-    made.phase = phase
+    made.phase = np.full(slots, COMING, np.int8)
     set_rows(made, rows[0], rows[1])
     made.waiting = new_sorted_blocks(64)
     made.backfill = made.waiting if same else new_sorted_blocks(64)
@@ -202,6 +204,46 @@ def _new_queue(
     made.ends = np.empty(64, np.float64)
     made.ends2 = np.empty(64, np.float64)
     return made
+
+
+@compiled
+def opened_alike(queue, columns, cores, free, rows):
+    """Return an empty queue of other jobs, with the options of one that has neither limits nor shares.
+
+    Parameters
+    ----------
+    queue
+        The queue; it stays as it is, so threads may share it.
+    columns
+        submit, runtime, estimate and draw (float64[n]) by slot.
+    cores
+        int64[n], those of each slot.
+    free
+        Cores free at first.
+    rows
+        float64[n, k] for either order.
+    """
+    return _new_queue(
+        free,
+        cores,
+        columns,
+        rows,
+        queue.backfilling,
+        queue.same_order,
+        queue.order,
+        queue.backfill_order,
+        queue.moving,
+        queue.backfill_moving,
+        queue.threshold,
+        queue.depth,
+        queue.warm,
+        queue.most_starts,
+        queue.most_backfills,
+        False,
+        queue.limits,
+        False,
+        queue.fair,
+    )
 
 
 @compiled
@@ -375,20 +417,14 @@ def open_queue(
         What users have used, with n slots; None where no order asks.
     """
     submit, runtime, estimate, cores = columns
-    slots = len(submit)
-    code = BACKFILLINGS[backfilling]
     same = backfill_order is None or backfill_order is order
     second = order if backfill_order is None else backfill_order
     queue: QueueState = _new_queue(
         free,
         cores,
         (submit, runtime, estimate, _EMPTY if draw is None else draw),
-        (np.empty((slots, 0)),) * 2 if rows is None else rows,
-        tuple(
-            np.full(slots if needed else 0, np.nan) for needed in (True, not same, code >= EASY, code == CONSERVATIVE)
-        ),
-        np.zeros(slots, np.int8),
-        code,
+        (np.empty((len(submit), 0)),) * 2 if rows is None else rows,
+        BACKFILLINGS[backfilling],
         same,
         order.key_function,
         second.key_function,
