@@ -4,16 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
-import pandas as pd
-
-from simmodels.clusters.capacity import Capacity, CapacityChange
 from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.clusters.outages import MAX_REQUEUES
 from simmodels.clusters.site import Removes, Site
 from simmodels.clusters.sizes import Machines
 from simmodels.engine import Engine, require_engine
-from simmodels.entities.building import run_processes
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_tuple, by_name
 from simmodels.ground.durations import Duration
@@ -28,6 +24,9 @@ from simmodels.results.schedule import Schedule
 from simmodels.work.workload import Workload, WorkloadLike
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from simmodels.clusters.capacity import Capacity, CapacityChange
     from simmodels.policies.option_types import SimulateOnMachinesOptions, SimulateOptions, SimulateWorkflowsOptions
 
 ClusterLike = int | Site | ClusterSpec | tuple[str, int] | tuple[str, int, str | None]
@@ -40,7 +39,7 @@ def simulate(
     *,
     on: ClusterLike | Sequence[ClusterLike] | None = None,
     cores: int | None = None,
-    capacity: Capacity | pd.DataFrame | Iterable[CapacityChange] | None = None,
+    capacity: "Capacity | pd.DataFrame | Iterable[CapacityChange] | None" = None,
     cores_per_machine: int | None = None,
     machines: int | Sequence[Machines] | None = None,
     checkpoints: Checkpoints | None = None,
@@ -149,6 +148,8 @@ def simulate(
             return run_compiled(model)
         if engine == "compiled":
             raise RequestError(f"the compiled engine does not cover {uncovered}", "use engine='auto' or 'simpy'")
+    from simmodels.entities.building import run_processes  # noqa: PLC0415  only who needs processes waits for SimPy
+
     return run_processes(model)
 
 
@@ -156,7 +157,7 @@ def simulate(
 @takes_options(PlacementOptions)
 def simulate_on_machines(
     workload: WorkloadLike,
-    capacity: Capacity | pd.DataFrame | Iterable[CapacityChange],
+    capacity: "Capacity | pd.DataFrame | Iterable[CapacityChange]",
     *,
     cores_per_machine: int,
     heuristic: Heuristic = "FirstFit",

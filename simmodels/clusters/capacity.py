@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, cast, get_args
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels.errors import RequestError, must_be, require_known
@@ -13,7 +12,13 @@ from simmodels.ground.arguments import Guided, as_tuple
 from simmodels.ground.cards import card, line_chart, sliced
 from simmodels.ground.durations import Duration, as_seconds, duration
 from simmodels.ground.instants import too_far, too_far_text
+from simmodels.ground.later import later
 from simmodels.ground.numbers import MOST, Floats, Ints, as_column, as_integer, is_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 Mode = Literal["kill", "drain", "checkpoint"]
 CAPACITY_MODES: Final[tuple[str, ...]] = get_args(Mode)
@@ -215,7 +220,7 @@ class Capacity(Guided):
         chart = line_chart(values, "machines", ends=("0 s", duration(end_s - first_s)))
         return card(repr(self).strip("<>"), {"first to last change": duration(last_s - first_s)}, chart)
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> "pd.DataFrame":
         """Return a table: one row per change."""
         columns = {"time_s": self.time_s, "machines": self.machines, "notice_s": self.notice_s}
         return pd.DataFrame({**columns, "mode": self.mode})

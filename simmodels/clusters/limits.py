@@ -5,17 +5,22 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.clusters.rows import read_rows, rows_of, said_in, with_all_above
 from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError, must_be
 from simmodels.ground.arguments import as_tuple, listed
 from simmodels.ground.durations import as_seconds
+from simmodels.ground.later import later
 from simmodels.ground.numbers import MOST, Ints, as_integer, as_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 NO_LIMIT: Final = np.iinfo(np.int64).max
 _USERS: Final = ("user", "user_id")

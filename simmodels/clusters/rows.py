@@ -4,13 +4,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from simmodels.errors import FileFormatError, RequestError, must_be, require_known
 from simmodels.ground.arguments import as_tuple
+from simmodels.ground.later import later
 from simmodels.ground.toml_json import SUFFIXES, read_document
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 
 def read_rows(path: str | os.PathLike[str], name: str, texts: tuple[str, ...]) -> tuple[object, dict[str, Any]]:

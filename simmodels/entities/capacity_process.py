@@ -2,10 +2,9 @@
 
 from collections import deque
 from collections.abc import Iterable
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
-import pandas as pd
 
 from simmodels.clusters.capacity import (
     Capacity,
@@ -27,6 +26,9 @@ from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import as_integer
 from simmodels.ground.streams import stream
 from simmodels.passes import switching
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MODES: dict[str, int] = switching.MODES
 _LEAVES: dict[int, Leaves | None] = {
@@ -230,7 +232,7 @@ class TraceCapacity(CapacityProcess):
         self,
         env: Environment,
         cluster: Cluster,
-        table: Capacity | pd.DataFrame | Iterable[CapacityChange],
+        table: "Capacity | pd.DataFrame | Iterable[CapacityChange]",
         *,
         start_s: Duration | None = None,
         repeat_s: Duration | None = None,

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Unpack
 
 import numpy as np
-import pandas as pd
 
 from simmodels.clusters.cluster_spec import Terms
 from simmodels.entities.alarm import Alarm
@@ -32,6 +31,8 @@ from simmodels.work.window import run_on
 from simmodels.work.workload import Job, Workload
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from simmodels.policies.option_types import QueueSchedulerOptions
 
 _ROOM: Final = 1024  # slots at first
@@ -243,7 +244,7 @@ class QueueScheduler(Scheduler):
             return None
         return self._parties.waits_for(slot, job.cores) or None
 
-    def fair_share(self) -> pd.DataFrame:
+    def fair_share(self) -> "pd.DataFrame":
         """Return what each account and user is due, has used, and its factor, as of the last tick, as `sshare` does.
 
         Raises

@@ -4,10 +4,9 @@ import math
 from array import array
 from collections.abc import Sequence
 from struct import Struct
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.clusters.checkpoints import Checkpoints, checkpoint_numbers
@@ -20,11 +19,17 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError
 from simmodels.ground.arguments import as_instance
+from simmodels.ground.later import later
 from simmodels.ground.numbers import ranges
 from simmodels.results.attempts import RULE_COLUMNS, numbered
 from simmodels.results.schedule import COMPLETED, KILLED, UNFINISHED
 from simmodels.work.workflow import Workflow
 from simmodels.work.workload import COLUMNS, Job, Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 # One record per job, and one per attempt, as bytes: a row of a table takes a third of the time of a column each.
 _JOB = np.dtype(
@@ -248,7 +253,7 @@ class Record:
         kept = [each for each in clusters if each.served_by is not None or each.number in used or each.running]
         return kept or clusters
 
-    def _table(self) -> pd.DataFrame:
+    def _table(self) -> "pd.DataFrame":
         """Return number of the job, start, end (NaN while it runs), executed, code, ... of each attempt, by start.
 
         Of a recorder of one cluster also those of its jobs on others.
@@ -296,7 +301,7 @@ class Record:
         table = table.sort_values(["start_s", "of"], kind="stable", ignore_index=True)
         return table.assign(attempt=numbered(table["of"].to_numpy()))
 
-    def _is_here(self, table: pd.DataFrame) -> NDArray[np.bool_]:
+    def _is_here(self, table: "pd.DataFrame") -> NDArray[np.bool_]:
         """Return which attempts are on the recorder's cluster; all of them, if it has none of its own."""
         on = table["on"].to_numpy()
         return np.ones(len(on), np.bool_) if self.cluster is None else on == self.cluster.number

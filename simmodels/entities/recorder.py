@@ -3,10 +3,9 @@
 from array import array
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import Terms
@@ -18,11 +17,17 @@ from simmodels.entities.source import Source
 from simmodels.entities.tuner import KnobTuner
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import Duration, as_window
+from simmodels.ground.later import later
 from simmodels.results.attempts import PART_COLUMNS, PART_TYPES, Attempts, unexpected
 from simmodels.results.course import with_conditions
 from simmodels.results.schedule import KILLED, UNFINISHED, Schedule
 from simmodels.work.workflow import Workflow
 from simmodels.work.workload import COLUMNS, Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 
 class Recorder(Record):
@@ -49,14 +54,14 @@ class Recorder(Record):
     2.5
     """
 
-    def _parted(self, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, NDArray[np.int64]]:
+    def _parted(self, table: "pd.DataFrame") -> "tuple[pd.DataFrame, pd.DataFrame, NDArray[np.int64]]":
         """Return the attempts here, those elsewhere, and the numbers of the jobs that ran last elsewhere."""
         here = self._is_here(table)
         last = ~table.duplicated("of", keep="last").to_numpy()
         moved = np.unique(table["of"][last & ~here]).astype(np.int64)
         return table[here].reset_index(drop=True), table[~here], moved
 
-    def _recorded(self, table: pd.DataFrame, schedulers: Sequence[Scheduler]) -> NDArray[np.int64]:
+    def _recorded(self, table: "pd.DataFrame", schedulers: Sequence[Scheduler]) -> NDArray[np.int64]:
         """Return the numbers of the jobs that belong to what is recorded: all, or those of the one cluster."""
         if self.cluster is None:
             return np.arange(self._count)
@@ -214,7 +219,7 @@ class Recorder(Record):
         routers: Sequence[Decider],
         workload: Workload,
         at: NDArray[np.int64],
-        table: pd.DataFrame,
+        table: "pd.DataFrame",
         *,
         as_logged: bool,
         modelled: bool,
@@ -243,7 +248,7 @@ class Recorder(Record):
         return replace(travel, overrun=overrun, modelled=changed or modelled, limits=same), about
 
     def _columns(
-        self, table: pd.DataFrame, at: NDArray[np.int64], clusters: Sequence[Cluster], parts: pd.DataFrame | None
+        self, table: "pd.DataFrame", at: NDArray[np.int64], clusters: Sequence[Cluster], parts: "pd.DataFrame | None"
     ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
         """Return the columns of attempts, and those that say of one what the proof would not expect.
 
@@ -263,12 +268,11 @@ class Recorder(Record):
             columns |= {name: known[name] for name in ("machine", "work_s")}
             rare = (*RARE, "changed")
         attempts = Attempts.of(row=at, cluster=cluster, attempt=known["attempt"], machine=known["machine"])
-        no_parts = pd.DataFrame(columns=PART_COLUMNS) if parts is None else parts
-        usual = with_conditions(attempts, [each.spec for each in clusters], no_parts)
+        usual = with_conditions(attempts, [each.spec for each in clusters], parts)
         odd = {name: known[name] for name in RULES if not np.array_equal(known[name], getattr(usual, name))}
         return columns, unexpected(**{name: known[name] for name in rare}) | odd
 
-    def _spread(self, table: pd.DataFrame, at: NDArray[np.int64], clusters: Sequence[Cluster]) -> pd.DataFrame:
+    def _spread(self, table: "pd.DataFrame", at: NDArray[np.int64], clusters: Sequence[Cluster]) -> "pd.DataFrame":
         """Return the parts of the attempts on several machines, those that run too."""
         known = pd.DataFrame({"at": table["at"], "row": at, "attempt": table["attempt"]})
         parts = pd.DataFrame(self._parts, columns=["at", *PART_COLUMNS[2:]]).merge(known, on="at")

@@ -9,12 +9,15 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, Final
-
-import pandas as pd
-from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from simmodels.errors import RequestError, must_be, printable
+from simmodels.ground.later import later
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 _FORMULA: Final = re.compile(r"'*[=+\-@]")
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
@@ -85,7 +88,7 @@ def ending_of(path: str | os.PathLike[str], endings: Iterable[str], what: str) -
     raise RequestError(must_be(what, f"one that ends in {', '.join(known)}", os.fspath(path)))
 
 
-def write_csv(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+def write_csv(table: "pd.DataFrame", path: str | os.PathLike[str]) -> None:
     """Write a table as CSV, whole or not at all, so that a program for tables runs nothing that a name of a file says.
 
     A text that begins with ``=``, ``+``, ``-`` or ``@``, and is no number, is a formula to such programs; it is written
@@ -99,7 +102,7 @@ def write_csv(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """
     written = table.copy(deep=False)
     for place, kind in enumerate(table.dtypes):
-        if not (is_numeric_dtype(kind) or is_datetime64_any_dtype(kind)):
+        if not (pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_datetime64_any_dtype(kind)):
             cells = table.iloc[:, place].astype("object").map(_cell)
             written.isetitem(place, cells.to_numpy())
     written.columns = pd.Index([_cell(name) for name in table.columns])

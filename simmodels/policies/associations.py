@@ -1,14 +1,19 @@
 """Associations: whose usage the jobs of a queue count to, by slot, as compiled code counts it."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pandas as pd
 
 from simmodels.clusters.shares import ROOT, Share, Shares
+from simmodels.ground.later import later
 from simmodels.ground.numbers import Ints
 from simmodels.passes.fair_share import refresh
 from simmodels.structures import fair_state as state
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 _ROOM: Final = 64  # nodes at first
 
@@ -93,7 +98,7 @@ class Associations:
         made._read_columns()
         return made
 
-    def table(self, now: float) -> pd.DataFrame:
+    def table(self, now: float) -> "pd.DataFrame":
         """Return what each account and user has, used and is due at an instant, as Slurm's `sshare` prints it.
 
         Columns: account, user, raw_shares, norm_shares, raw_usage (core-seconds), norm_usage, effective_usage,

@@ -6,7 +6,6 @@ from simmodels.clusters.cluster_spec import Terms
 from simmodels.model import Model
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay
-from simmodels.replay.run_on_machines import replay_on_machines
 from simmodels.results.schedule import UNFINISHED, Schedule
 
 
@@ -14,6 +13,8 @@ def run_compiled(model: Model) -> Schedule:
     """Return the schedule of a model of which nothing is `uncovered`, by the compiled engine."""
     model.work.require_unchanged()
     if not isinstance(model.options, QueueOptions) or model.on_machines:
+        from simmodels.replay.run_on_machines import replay_on_machines  # noqa: PLC0415  most models have no machines
+
         return replay_on_machines(model)
     if model.router is not None:
         return _side_by_side(model, model.options)

@@ -2,14 +2,14 @@
 
 import math
 from copy import copy
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.clusters.checkpoints import checkpoint_numbers
 from simmodels.clusters.site import Site
+from simmodels.ground.later import later
 from simmodels.ground.numbers import MOST, Floats, Ints
 from simmodels.ground.streams import Seeds, stream
 from simmodels.model import Model
@@ -24,6 +24,11 @@ from simmodels.replay.runs import Runs, idle_repairs, new_runs, record, stuck_sl
 from simmodels.replay.sleep import Sleep, new_sleep
 from simmodels.results.attempts import PART_TYPES, numbered, unexpected
 from simmodels.structures.structure import Handle, address_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 _FAILURES: Final = 16
 """Of how many failures of a machine the times are drawn at first."""
@@ -50,7 +55,7 @@ class Recorded(NamedTuple):
     off: tuple[Ints, Ints, Floats, Floats]
     parts: tuple[Ints, Ints, Ints, Ints]
 
-    def parts_table(self, rows: Ints) -> pd.DataFrame:
+    def parts_table(self, rows: Ints) -> "pd.DataFrame":
         """Return the parts of the attempts that have several machines; `rows` are int64[k], those of the attempts."""
         place, machine, machines, cores = self.parts
         of_attempts = {"row": rows, "attempt": numbered(rows)}
@@ -99,8 +104,8 @@ class Platform:
         on = [np.arange(site.count) < _at_begin(site, self.begin_s) for site in self.sites]
         self.states: Ints = np.where(np.concatenate(on), OPEN, OFF).astype(np.int64)
         self.free: Ints = np.add.reduceat(np.where(self.states == OPEN, self.size, 0), self._first[:-1])
-        later = [_later(site, self.begin_s) for site in self.sites]
-        self.least = min(int(np.append(each.machines, on_.sum()).min()) for each, on_ in zip(later, on, strict=True))
+        to_come = [_later(site, self.begin_s) for site in self.sites]
+        self.least = min(int(np.append(each.machines, on_.sum()).min()) for each, on_ in zip(to_come, on, strict=True))
         self.last_s = max(self.begin_s, *(site.last_change_s for site in self.sites))
         self.is_out = any(site.is_out for site in self.sites)
         self.clock: Clock | None = None
@@ -112,13 +117,13 @@ class Platform:
         if not isinstance(model.options, PlacementOptions):
             self.occupancy = new_occupancy(self.states, self.size, self.speed, self._first, len(model.work))
         self._failure_seeds: list[int] = []
-        self.powers = self._switched(model.seed, later)
+        self.powers = self._switched(model.seed, to_come)
 
-    def _switched(self, seed: int, later: list[Changes]) -> list[Power | None]:
+    def _switched(self, seed: int, to_come: list[Changes]) -> list[Power | None]:
         """Return what is done to the machines of each cluster; None where they stay on."""
         seeds = Seeds(seed)
         made: list[Power | None] = []
-        for site, changes, first in zip(self.sites, later, self._first, strict=False):
+        for site, changes, first in zip(self.sites, to_come, self._first, strict=False):
             law_seed = seed if site.failures is None else seeds.of("failures", site.name)
             self._failure_seeds.append(law_seed)
             if site.capacity is None and not site.is_out:
@@ -248,12 +253,12 @@ def _later(site: Site, begin_s: float) -> Changes:
     capacity = site.capacity
     if capacity is None:
         return Changes(np.empty(0), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
-    later = capacity.time_s > begin_s
-    time_s, notice_s = capacity.time_s[later], capacity.notice_s[later]
-    modes = [MODES[each] for each, kept in zip(capacity.mode, later, strict=True) if kept]
+    after = capacity.time_s > begin_s
+    time_s, notice_s = capacity.time_s[after], capacity.notice_s[after]
+    modes = [MODES[each] for each, kept in zip(capacity.mode, after, strict=True) if kept]
     noticed = np.flatnonzero(notice_s > 0)
     notices = noticed[np.argsort((time_s - notice_s)[noticed], kind="stable")]
-    return Changes(time_s, capacity.machines[later], notice_s, np.array(modes, np.int64), notices)
+    return Changes(time_s, capacity.machines[after], notice_s, np.array(modes, np.int64), notices)
 
 
 def _sleep(site: Site, states: Ints, begin_s: float) -> Sleep:

@@ -3,10 +3,9 @@
 import math
 from copy import copy
 from dataclasses import replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-import pandas as pd
 
 from simmodels.clusters.cluster_spec import Terms
 from simmodels.ground.numbers import Floats, Ints
@@ -27,6 +26,9 @@ from simmodels.structures.queue_state import QueueState, set_draw, warm_left
 from simmodels.structures.queue_state import refused as refused_by_queue
 from simmodels.work.window import Windowed, run_on, windowed
 from simmodels.work.workload import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class _Rigid:
@@ -98,7 +100,7 @@ class _Rigid:
         return max(done_s, float(self.submit_s.max()), platform.now_s if platform.is_out else platform.last_s)
 
     def _made(
-        self, found: Recorded, end_s: float, terms: Terms, about: dict[str, object], parts: pd.DataFrame | None = None
+        self, found: Recorded, end_s: float, terms: Terms, about: dict[str, object], parts: "pd.DataFrame | None" = None
     ) -> Schedule:
         """Return the schedule of what was recorded; `parts` are those of attempts on several machines."""
         work, slot = self.work, found.slot

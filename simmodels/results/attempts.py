@@ -1,17 +1,22 @@
 """Attempts: every run of a job or task, as columns; their tables, and that of the spans in which machines were off."""
 
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.clusters.capacity import Capacity
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.compiled import compilable
+from simmodels.ground.later import later
 from simmodels.ground.numbers import Floats, ranges, same
 from simmodels.results import metrics
 from simmodels.work.workload import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 COMPLETED: Final = 0
 KILLED: Final = 1
@@ -154,7 +159,7 @@ def executed_by(outcome: NDArray[np.int8], runtime_s: Floats, estimate_s: Floats
     return ran_s
 
 
-def rows_of(table: pd.DataFrame, workload: Workload) -> NDArray[np.int64]:
+def rows_of(table: "pd.DataFrame", workload: Workload) -> NDArray[np.int64]:
     """Return the input row of each row of a table of attempts, by its ``row``, or else its ``job_id``.
 
     It refuses a table that lacks a column, or names a job that is not in the workload, or is there twice.
@@ -180,7 +185,7 @@ def rows_of(table: pd.DataFrame, workload: Workload) -> NDArray[np.int64]:
     return order[at]
 
 
-def from_table(table: pd.DataFrame, row: NDArray[np.int64], cluster: NDArray[np.int64]) -> Attempts:
+def from_table(table: "pd.DataFrame", row: NDArray[np.int64], cluster: NDArray[np.int64]) -> Attempts:
     """Return a table of attempts as columns, in its own order.
 
     Parameters
@@ -213,7 +218,7 @@ def numbered(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(pd.Series(rows).groupby(rows, sort=False).cumcount(), np.int64) + 1
 
 
-def part_table(parts: pd.DataFrame) -> pd.DataFrame:
+def part_table(parts: "pd.DataFrame") -> "pd.DataFrame":
     """Return one row per machine of a table of parts, whose rows are runs of machines."""
     machines = parts["machines"].to_numpy(np.int64)
     table = parts.loc[parts.index.repeat(machines)].reset_index(drop=True)
@@ -226,7 +231,7 @@ def off_table(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     window: tuple[float, float],
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """Return the spans within a window, by cluster, machine and time; those that touch are one."""
     seen = (high > window[0]) & (low <= window[1])  # one that goes off at the last instant has a span of no length
     cluster, machine = cluster[seen], machine[seen]
@@ -241,7 +246,7 @@ def off_table(
     )
 
 
-def machines_on(off_spans: pd.DataFrame | None, cluster: int, machines: int, window: tuple[float, float]) -> Capacity:
+def machines_on(off_spans: "pd.DataFrame | None", cluster: int, machines: int, window: tuple[float, float]) -> Capacity:
     """Return how many of the machines of a cluster were on over a window; without spans, all always were."""
     low = high = np.empty(0)
     if off_spans is not None:

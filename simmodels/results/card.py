@@ -1,12 +1,13 @@
 """Card: what a notebook shows of a schedule."""
 
 from collections.abc import Callable, Mapping
-from typing import Final
-
-import pandas as pd
+from typing import TYPE_CHECKING, Final
 
 from simmodels.ground.cards import ORANGE, card, line_chart, number, share, sliced
 from simmodels.ground.durations import duration
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SHOWN: Final[Mapping[str, tuple[str, Callable[[float], str]]]] = {
     "mean_wait_s": ("mean wait", duration),
@@ -28,7 +29,7 @@ _SHOWN: Final[Mapping[str, tuple[str, Callable[[float], str]]]] = {
 def schedule_card(
     title: str,
     metrics: Mapping[str, float],
-    over_time: Mapping[str, pd.DataFrame],
+    over_time: "Mapping[str, pd.DataFrame]",
     window_s: tuple[float, float],
     cores: int,
 ) -> str:

@@ -5,15 +5,20 @@ it what a schedule says.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import ClusterSpec
+from simmodels.ground.later import later
 from simmodels.passes.checkpointing import followed
 from simmodels.results.attempts import RULE_COLUMNS, Attempts, part_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 
 class Course(NamedTuple):
@@ -38,7 +43,7 @@ class Course(NamedTuple):
     known: NDArray[np.bool_]
 
 
-def with_conditions(attempts: Attempts, clusters: Sequence[ClusterSpec], parts: pd.DataFrame) -> Attempts:
+def with_conditions(attempts: Attempts, clusters: Sequence[ClusterSpec], parts: "pd.DataFrame | None") -> Attempts:
     """Return attempts with the speeds and checkpoints of their clusters, where they do not say their own.
 
     Parameters
@@ -48,12 +53,12 @@ def with_conditions(attempts: Attempts, clusters: Sequence[ClusterSpec], parts: 
     clusters
         The clusters.
     parts
-        Of the attempts on several machines, see `Schedule`; these run as fast as the slowest of them.
+        Of the attempts on several machines, see `Schedule`, if there are any; these run as fast as the slowest of them.
     """
     own = {name: np.array(getattr(attempts, name)) for name in ("speed", *RULE_COLUMNS)}
     for name, said in own.items():
         said[:] = np.where(np.isnan(said), _said_by(clusters, name, attempts.cluster, attempts.machine), said)
-    if len(parts) and any(spec.speeds for spec in clusters):
+    if parts is not None and len(parts) and any(spec.speeds for spec in clusters):
         of = {name: getattr(attempts, name) for name in ("row", "attempt", "cluster")}
         where = pd.DataFrame({**of, "at": np.arange(len(attempts.row))})[np.isnan(attempts.speed)]
         found = part_table(parts.merge(where, on=["row", "attempt"]))

@@ -1,18 +1,23 @@
 """Evidence: what a schedule says happened, as columns; what its proof and its figures of merit are made from."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import ClusterSpec, Terms
 from simmodels.errors import IllegalScheduleError
-from simmodels.results.attempts import OUTCOMES, UNFINISHED, Attempts
+from simmodels.ground.later import later
+from simmodels.results.attempts import OUTCOMES, PART_COLUMNS, UNFINISHED, Attempts
 from simmodels.results.course import with_conditions
 from simmodels.work.workflow import delays
 from simmodels.work.workload import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +41,7 @@ class Evidence:
     off_spans
         The spans in which machines were off, by cluster, machine and time; None if no cluster has machines.
     parts
-        Of the attempts on several machines: `row`, `attempt`, `machine`, `cores`.
+        Of the attempts on several machines: `row`, `attempt`, `machine`, `cores`; None if there are none.
     elsewhere
         The attempts of these jobs on clusters that are not among the clusters, with their speeds and checkpoints.
     window
@@ -56,11 +61,15 @@ class Evidence:
     attempts: Attempts
     listed: NDArray[np.int64] | None
     terms: Terms
-    off_spans: pd.DataFrame | None
-    parts: pd.DataFrame
+    off_spans: "pd.DataFrame | None"
+    parts: "pd.DataFrame | None"
     elsewhere: Attempts
     window: tuple[float, float] | None
     workflow_outcome: NDArray[np.int8]
+
+    def part_table(self) -> "pd.DataFrame":
+        """Return the parts as a table, which is empty if there are none."""
+        return pd.DataFrame(columns=list(PART_COLUMNS)) if self.parts is None else self.parts
 
     @property
     def started(self) -> NDArray[np.bool_]:

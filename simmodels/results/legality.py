@@ -4,16 +4,16 @@ A rule is a function of the `Evidence`; it applies by what the schedule has: att
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.clusters.limits import NO_LIMIT, Party, core_seconds, numbers_of
 from simmodels.errors import IllegalScheduleError
 from simmodels.ground.instants import rounding_s
+from simmodels.ground.later import later
 from simmodels.results import metrics
 from simmodels.results.attempts import (
     COMPLETED,
@@ -28,6 +28,11 @@ from simmodels.results.attempts import (
 )
 from simmodels.results.course import Course, course
 from simmodels.results.evidence import Evidence
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 # -- each row by itself --------------------------------------------------------------------------------
 
@@ -304,12 +309,12 @@ def _machines(e: Evidence) -> None:
     _prove_losses(e, used, e.window)
 
 
-def _on_parts(e: Evidence, used: pd.DataFrame) -> pd.DataFrame:
+def _on_parts(e: Evidence, used: "pd.DataFrame") -> "pd.DataFrame":
     """Return attempts by run of machines; refuse parts that are not all cores, or without the machine of the attempt.
 
     `used` has a row for each attempt, with its lowest machine and all its cores.
     """
-    parts = e.parts.merge(used[["row", "attempt"]].assign(at=np.arange(len(used))), on=["row", "attempt"])
+    parts = e.part_table().merge(used[["row", "attempt"]].assign(at=np.arange(len(used))), on=["row", "attempt"])
     at, machine, machines, cores = (parts[name].to_numpy(np.int64) for name in ("at", "machine", "machines", "cores"))
     held = np.zeros(len(used), np.int64)
     np.add.at(held, at, machines * cores)
@@ -333,7 +338,7 @@ def _on_parts(e: Evidence, used: pd.DataFrame) -> pd.DataFrame:
 
 
 def _prove_machine(
-    e: Evidence, key: tuple[int, int], runs: pd.DataFrame, off: pd.DataFrame | None, ends_s: float
+    e: Evidence, key: tuple[int, int], runs: "pd.DataFrame", off: "pd.DataFrame | None", ends_s: float
 ) -> None:
     """Refuse too many cores in use on one machine, and what runs there while it is off."""
     spec, machine = e.clusters[key[0]], key[1]
@@ -356,7 +361,7 @@ def _prove_machine(
         raise IllegalScheduleError("offline", f"{what}, and is still there when it is off at {next_[late[0]]} s")
 
 
-def _prove_losses(e: Evidence, used: pd.DataFrame, window: tuple[float, float]) -> None:
+def _prove_losses(e: Evidence, used: "pd.DataFrame", window: tuple[float, float]) -> None:
     """Refuse attempts that were lost when none of their machines went off, and that nobody stopped."""
     a = e.attempts
     lost = (a.outcome == UNFINISHED) & (a.start_s < a.end_s) & (a.end_s > window[0]) & (a.end_s <= window[1])

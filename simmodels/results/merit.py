@@ -1,17 +1,22 @@
 """Figures of merit of a schedule, by what it has: rigid jobs, machines; from columns to numbers by name."""
 
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.clusters.energy import KWH, Power, Signal
 from simmodels.errors import require_known
 from simmodels.ground.durations import Duration, as_seconds
+from simmodels.ground.later import later
 from simmodels.results import metrics
 from simmodels.results.attempts import COMPLETED, Attempts, machines_on
 from simmodels.results.evidence import Evidence
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 WarmCredit = Literal["whole", "partial"]
 
@@ -132,7 +137,7 @@ def energy(
 
 def energy_by_job(
     evidence: Evidence, runs: Attempts, window: tuple[float, float], power: Power, signals: dict[str, Signal]
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """Return a table, one row per row of the workload, of what its attempts drew in a window."""
     low, high = window
     start_s = np.clip(runs.start_s, low, high)

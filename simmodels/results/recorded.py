@@ -3,18 +3,18 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
-from functools import cache, partial
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels.clusters.capacity import Capacity
 from simmodels.clusters.cluster_spec import ClusterSpec, Terms
 from simmodels.errors import RequestError, UnknownNameError, must_be
 from simmodels.ground.arguments import Guided, as_instance
+from simmodels.ground.later import later
 from simmodels.ground.numbers import as_column, is_whole, same
 from simmodels.results import metrics
 from simmodels.results.attempts import (
@@ -22,7 +22,6 @@ from simmodels.results.attempts import (
     FINISHED,
     MACHINE_COLUMNS,
     OPEN,
-    PART_COLUMNS,
     UNFINISHED,
     Attempts,
     executed_by,
@@ -34,6 +33,11 @@ from simmodels.results.attempts import (
 )
 from simmodels.results.evidence import Evidence
 from simmodels.work.workload import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 _ROW_COLUMNS: Final = {
     "start_s": np.float64,
@@ -47,12 +51,6 @@ _ROW_COLUMNS: Final = {
 
 _UNKNOWN_TERMS: Final = Terms()
 _NO_ATTEMPTS: Final = Attempts.of(row=np.empty(0, np.int64))
-
-
-@cache
-def _no_parts() -> pd.DataFrame:
-    """Return the parts of attempts that have one each."""
-    return pd.DataFrame(columns=list(PART_COLUMNS))
 
 
 def _fixed(name: str, values: ArrayLike, dtype: type[np.generic], rows: int) -> NDArray[np.generic]:
@@ -79,10 +77,10 @@ class Recorded(Guided):
     executed_s: NDArray[np.float64] = None  # type: ignore[assignment]  # None is filled in below
     clusters: tuple[ClusterSpec, ...] = ()
     cluster: NDArray[np.int64] = None  # type: ignore[assignment]  # None is filled in below
-    attempts: pd.DataFrame | None = None
-    parts: pd.DataFrame | None = None
-    elsewhere: pd.DataFrame | None = None
-    off_spans: pd.DataFrame | None = None
+    attempts: "pd.DataFrame | None" = None
+    parts: "pd.DataFrame | None" = None
+    elsewhere: "pd.DataFrame | None" = None
+    off_spans: "pd.DataFrame | None" = None
     window: tuple[float, float] | None = None
     workflow_outcome: NDArray[np.int8] | None = None
     critical_path_s: NDArray[np.float64] | None = None
@@ -104,10 +102,10 @@ class Recorded(Guided):
             executed_s: NDArray[np.float64] | None = None,
             clusters: Sequence[ClusterSpec] = (),
             cluster: NDArray[np.integer] | None = None,
-            attempts: pd.DataFrame | None = None,
-            parts: pd.DataFrame | None = None,
-            elsewhere: pd.DataFrame | None = None,
-            off_spans: pd.DataFrame | None = None,
+            attempts: "pd.DataFrame | None" = None,
+            parts: "pd.DataFrame | None" = None,
+            elsewhere: "pd.DataFrame | None" = None,
+            off_spans: "pd.DataFrame | None" = None,
             window: tuple[float, float] | None = None,
             workflow_outcome: NDArray[np.integer] | None = None,
             critical_path_s: NDArray[np.float64] | None = None,
@@ -214,8 +212,8 @@ class Recorded(Guided):
         off: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None = None,
         window: tuple[float, float] | None = None,
         keep: bool = True,
-        parts: pd.DataFrame | None = None,
-        elsewhere: pd.DataFrame | None = None,
+        parts: "pd.DataFrame | None" = None,
+        elsewhere: "pd.DataFrame | None" = None,
         counted: NDArray[np.bool_] | None = None,
         workflow_outcome: NDArray[np.int8] | None = None,
         critical_path_s: NDArray[np.float64] | None = None,
@@ -384,7 +382,6 @@ class Recorded(Guided):
             "clusters": self.clusters,
             "attempts": self._attempts(),
             "listed": None if self.attempts is None else np.bincount(self._attempt_rows(), minlength=len(self)),
-            "parts": _no_parts() if self.parts is None else self.parts,
             "elsewhere": self._elsewhere(),
         }
         if self.workflow_outcome is None:

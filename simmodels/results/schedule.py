@@ -4,7 +4,6 @@ import os
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import ClusterSpec, Terms
@@ -14,6 +13,7 @@ from simmodels.ground.arguments import as_instance, with_items
 from simmodels.ground.cards import card
 from simmodels.ground.durations import Duration
 from simmodels.ground.files import as_path, replacing, write_csv
+from simmodels.ground.later import later
 from simmodels.results import merit, metrics
 from simmodels.results.attempts import (
     ATTEMPT_COLUMNS,
@@ -34,6 +34,9 @@ from simmodels.work.workflow import Workflow
 
 if TYPE_CHECKING:
     import networkx as nx
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 __all__ = ["ATTEMPT_COLUMNS", "COMPLETED", "KILLED", "OUTCOMES", "UNFINISHED", "ClusterSpec", "Schedule", "Terms"]
 
@@ -158,7 +161,7 @@ class Schedule(Recorded):
     # -- tables ---------------------------------------------------------------------------------
 
     @property
-    def jobs(self) -> pd.DataFrame:
+    def jobs(self) -> "pd.DataFrame":
         """A table, built at each call: one row per job, input order.
 
         Of rigid jobs the columns ``job_id, submit_s, start_s, wait_s, end_s, response_s, executed_s, runtime_s,
@@ -176,7 +179,7 @@ class Schedule(Recorded):
         return pd.concat([rows, flows.astype({"outcome": str}).set_index(tasks.first)]).sort_index(ignore_index=True)
 
     @property
-    def tasks(self) -> pd.DataFrame:
+    def tasks(self) -> "pd.DataFrame":
         """A table, built at each call: one row per task, input order; a rigid job is one task.
 
         Columns ``job_id, task, kind, cores, runtime_s, start_s, end_s, cluster`` (a name, None where it never
@@ -185,7 +188,7 @@ class Schedule(Recorded):
         return task_table(self._evidence(), self.price)
 
     @property
-    def workflows(self) -> pd.DataFrame:
+    def workflows(self) -> "pd.DataFrame":
         """A table, built at each call: one row per workflow, input order.
 
         Columns ``job_id, submit_s, finish_s, outcome, slr, value, most_value, volume_core_s, critical_path_s, tasks``.
@@ -214,7 +217,7 @@ class Schedule(Recorded):
         return graph_with_results(self._evidence(), workflow)
 
     @property
-    def runs(self) -> pd.DataFrame:
+    def runs(self) -> "pd.DataFrame":
         """A table: one row per attempt, in order of start, as `attempts`, and with `cores` and `lost_s`.
 
         `lost_s` is how long it ran for nothing: what was lost with its machine, or went into checkpoints; NaN
@@ -229,7 +232,7 @@ class Schedule(Recorded):
         table["lost_s"] = table["end_s"] - table["start_s"] - table["work_s"] if "work_s" in table else np.nan
         return table
 
-    def all_attempts(self) -> pd.DataFrame:
+    def all_attempts(self) -> "pd.DataFrame":
         """Return every attempt at running a job, one row each, whether `attempts` is given or not.
 
         Columns ``row, attempt, start_s, end_s, outcome, cluster, machine, work_s``; `row` is the job's input row. The
@@ -238,16 +241,16 @@ class Schedule(Recorded):
         """
         return pd.DataFrame(self._attempts().shown())
 
-    def all_parts(self) -> pd.DataFrame:
+    def all_parts(self) -> "pd.DataFrame":
         """Return the machines of the attempts that had several: ``row, attempt, machine, cores``, one row per machine.
 
         It is made when asked: of wide jobs it is long.
         """
-        return part_table(self._evidence().parts).astype(np.int64)
+        return part_table(self._evidence().part_table()).astype(np.int64)
 
     # -- over time ------------------------------------------------------------------------------
 
-    def queue_length(self) -> pd.DataFrame:
+    def queue_length(self) -> "pd.DataFrame":
         """Return how many rigid jobs wait over time: columns ``time_s, queue_length``.
 
         A row holds from its `time_s` to the next row's; before the first row nothing waits. All jobs
@@ -257,7 +260,7 @@ class Schedule(Recorded):
         time_s, length = metrics.step_function(from_s, to_s, np.ones(len(from_s), dtype=np.int64))
         return pd.DataFrame({"time_s": time_s, "queue_length": length})
 
-    def cores_used(self) -> pd.DataFrame:
+    def cores_used(self) -> "pd.DataFrame":
         """Return how many cores are in use over time: columns ``time_s, cores_used``.
 
         A row holds from its `time_s` to the next row's; before the first row the machine is idle.
@@ -288,7 +291,7 @@ class Schedule(Recorded):
         """Return float64[workflows], what each was worth; 0 if it is not finished."""
         return self._results().value
 
-    def deciles(self, by: str = "volume_core_s") -> pd.DataFrame:
+    def deciles(self, by: str = "volume_core_s") -> "pd.DataFrame":
         """Return a table with a row for each tenth of the workflows, the smallest first.
 
         Columns ``decile, jobs, mean_slr`` (of those finished), ``starved`` (share), ``value`` (share of the most).
@@ -381,7 +384,7 @@ class Schedule(Recorded):
 
     def energy_by_job(
         self, power: Power, *, carbon_g_per_kwh: Signal | None = None, price_per_kwh: Signal | None = None
-    ) -> pd.DataFrame:
+    ) -> "pd.DataFrame":
         """Return a table, one row per job in input order: what its attempts drew in the window, lost ones included.
 
         A job is charged its cores, and its share of what its machine draws. What machines draw beside that, with

@@ -1,19 +1,24 @@
 """Tables of a schedule: one row per job, and one row per task."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from simmodels.ground.later import later
 from simmodels.results import metrics
 from simmodels.results.attempts import OUTCOMES
 from simmodels.results.evidence import Evidence
 
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
+
 _TASK_OUTCOMES: Final = ("completed", "running", "never started")
 
 
-def job_table(evidence: Evidence) -> pd.DataFrame:
+def job_table(evidence: Evidence) -> "pd.DataFrame":
     """Return the columns that `Schedule.jobs` has of rigid jobs, of every row."""
     e, work = evidence, evidence.workload
     columns: dict[str, object] = {
@@ -36,7 +41,7 @@ def job_table(evidence: Evidence) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def task_table(evidence: Evidence, price: NDArray[np.float64] | None) -> pd.DataFrame:
+def task_table(evidence: Evidence, price: NDArray[np.float64] | None) -> "pd.DataFrame":
     """Return the table of tasks, with what each paid if that is known; see `Schedule.tasks`."""
     e, work, started = evidence, evidence.workload, evidence.started
     names = np.array([*(spec.name for spec in e.clusters), None], dtype=object)

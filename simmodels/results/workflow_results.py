@@ -1,15 +1,21 @@
 """WorkflowResults: when each workflow of a schedule was finished, and what it was worth then."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be
+from simmodels.ground.later import later
 from simmodels.results.attempts import FINISHED, STARVED, WORKFLOW_OUTCOMES
 from simmodels.work.workflow import Workflow
 from simmodels.work.workload import Tasks
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 _UNFINISHED = WORKFLOW_OUTCOMES.index("unfinished")
 
@@ -78,7 +84,7 @@ class WorkflowResults:
         factor = [w.curve.factor(s) if f else 0.0 for w, s, f in zip(self.workflows, slr, done, strict=True)]
         return self.most_value * np.array(factor, np.float64)
 
-    def table(self) -> pd.DataFrame:
+    def table(self) -> "pd.DataFrame":
         """Return a table, one row per workflow, input order.
 
         Columns ``job_id, submit_s, finish_s, outcome, slr, value, most_value, volume_core_s, critical_path_s, tasks``.
@@ -133,7 +139,7 @@ class WorkflowResults:
             "tasks_started": int((~np.isnan(self.start_s[rows])).sum()),
         }
 
-    def deciles(self, by: str = "volume_core_s") -> pd.DataFrame:
+    def deciles(self, by: str = "volume_core_s") -> "pd.DataFrame":
         """Return a table with a row for each tenth of the workflows, the smallest first; see `Schedule.deciles`."""
         chosen: object = by
         if not isinstance(chosen, str) or chosen not in {"volume_core_s", "most_value", "critical_path_s"}:

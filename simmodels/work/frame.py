@@ -1,16 +1,21 @@
 """Frame: a table of jobs, read into the columns of a workload."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import listed
+from simmodels.ground.later import later
 from simmodels.work.columns import as_job_column, numbered
 from simmodels.work.time_limits import NO_LIMIT, REQUESTED, estimates
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 _NEEDED: Final = ("submit_s", "runtime_s", "cores")
 

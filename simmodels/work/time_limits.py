@@ -1,12 +1,17 @@
 """Time limits: what stands for the time limit of a job that has none."""
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from simmodels.ground.later import later
 from simmodels.ground.numbers import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 REQUESTED: Final = "requested_s"
 """The column of a workload that marks jobs without a limit: it is > 0 for all others."""

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from simmodels.errors import ImpossibleJobError, RequestError, brief, must_be
@@ -16,6 +15,7 @@ from simmodels.ground.arguments import Guided, as_instance, as_tuple
 from simmodels.ground.cards import card
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.instants import too_far
+from simmodels.ground.later import later
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.ground.plugins import plugin
 from simmodels.work.card import counted, workload_card
@@ -25,6 +25,11 @@ from simmodels.work.job import Job, Numbers
 from simmodels.work.tasks import OF_WORKFLOWS, Tasks, tasks_of
 from simmodels.work.time_limits import REQUESTED
 from simmodels.work.workflow import Workflow
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 __all__ = ["COLUMNS", "Job", "Numbers", "Tasks", "Workload", "WorkloadLike"]
 
@@ -363,7 +368,7 @@ class Workload(Guided):
 
     # -- tables ---------------------------------------------------------------------------------
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> "pd.DataFrame":
         """Return a table: one row per job, input order, the six columns and then the extras."""
         columns = {name: getattr(self, name) for name in COLUMNS}
         return pd.DataFrame({**columns, **self.extras})

@@ -55,7 +55,7 @@ def modelled(work: Any, **given: Any) -> Model:
         return replay_on_machines(model)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simmodels.replay.compiled_run.replay_on_machines", keep)
+        patch.setattr("simmodels.replay.run_on_machines.replay_on_machines", keep)
         sm.simulate(work, engine="compiled", **given)
     return found[0]
 
@@ -84,7 +84,7 @@ def attempts_of(schedule: sm.Schedule, jobs: sm.Workload) -> list[str]:
 def on_both(seed: int, compiled: Callable[[Model], sm.Schedule]) -> None:
     """Hold what is made of a model drawn by chance equal to its schedule of the SimPy engine."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simmodels.replay.compiled_run.replay_on_machines", compiled)
+        patch.setattr("simmodels.replay.run_on_machines.replay_on_machines", compiled)
         try:
             found, expected = run_on_both(model_drawing._sites(random.Random(f"forks/{seed}")))
         except (sm.RequestError, sm.StoppedError):  # what is drawn may not go together, or never end
