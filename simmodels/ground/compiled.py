@@ -22,8 +22,9 @@ from numba import njit, types, version_info
 from numba.core.ccallback import CFunc
 from numba.core.typing.templates import Signature
 from numba.core.typing.typeof import typeof_impl
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
+from simmodels.ground.digests import INSTEAD
 from simmodels.ground.kept_code import PLAIN, Form, KeptCode, folder
 
 LINKED: Final = version_info.short == (0, 68)
@@ -74,13 +75,24 @@ def inlined(function: Callable[..., Any]) -> Any:  # noqa: ANN401  as above
     return _made(function, **options)
 
 
-def compilable(function: _Plain) -> _Plain:
+def compilable(function: _Plain, *, instead: Any = None) -> _Plain:  # noqa: ANN401  as above
     """Return the function as it is: Python runs it, with numpy; and compiled code may call it, too.
 
     For formulas of columns that are asked for once a schedule, where a first use should not wait for a compiler, and
     for thousands of schedules at once.
+
+    Parameters
+    ----------
+    function
+        The function.
+    instead
+        What compiled code calls instead: a compiled function that gives the same. By default it is the function.
     """
-    register_jitable(function)
+    if instead is None:
+        register_jitable(function)
+    else:
+        setattr(function, INSTEAD, instead)
+        overload(function, strict=False)(lambda *_: instead.py_func)  # strict would compare how they are annotated
     return function
 
 

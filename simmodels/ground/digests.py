@@ -29,6 +29,8 @@ _VERSIONS: Final = (
 )
 _FOREIGN: Final = sys.stdlib_module_names | {"numba", "numpy", "llvmlite"}
 """What has a version of its own, or Python's: its functions are known by name."""
+INSTEAD: Final = "in_compiled_code"
+"""The attribute of a function that names what compiled code calls instead of it."""
 _PLAIN: Final = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
 
 
@@ -80,7 +82,8 @@ def _reached(function: FunctionType) -> frozenset[FunctionType]:
 
 
 def _called(function: FunctionType) -> set[FunctionType]:
-    values = (value for _, named in _named(function) for value in _flat(named))
+    values = [value for _, named in _named(function) for value in _flat(named)]
+    values.append(getattr(function, INSTEAD, None))
     return {each for value in values if (each := _function(value)) is not None}
 
 

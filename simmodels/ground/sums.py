@@ -4,28 +4,17 @@ Floats are added in some order, and each order rounds differently. Numpy adds in
 128 numbers in eight lanes, which rounds less than one by one; numba's own sum goes one by one.
 """
 
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from simmodels.ground.compiled import compiled
+from simmodels.ground.compiled import compilable, compiled
 from simmodels.ground.numbers import Floats
 
 _BLOCK: Final = 128
 _HALVES: Final = 128
 """Room for the parts that wait for their turn: two at each of at most 57 levels."""
-
-
-def total(values: Floats) -> float:
-    """Return the sum of a contiguous column; in compiled code the same, to the last bit.
-
-    References
-    ----------
-    Higham 1993, The accuracy of floating point summation, doi 10.1137/0914050, section 4: pairwise summation.
-    """
-    return float(np.add.reduce(values))
 
 
 @compiled
@@ -56,7 +45,12 @@ def _in_lanes(values: Any, first: Any, count: Any) -> Any:  # noqa: ANN401  numb
 
 @compiled
 def pairwise(values: Any) -> Any:  # noqa: ANN401  as above
-    """Return the sum of a column as numpy adds it."""
+    """Return the sum of a contiguous column as numpy adds it.
+
+    References
+    ----------
+    Higham 1993, The accuracy of floating point summation, doi 10.1137/0914050, section 4: pairwise summation.
+    """
     if values.size <= _BLOCK:
         return _in_lanes(values, 0, values.size)
     # What a recursion would do: halves are cut until they are blocks; -1 adds the last two sums.
@@ -80,9 +74,7 @@ def pairwise(values: Any) -> Any:  # noqa: ANN401  as above
     return sums[0]
 
 
-@overload(total, strict=False)  # else the types of parameters, written here, would have to be those of numba
-def _total(values: Any) -> Any:  # noqa: ANN401  numba's type of the column
-    """Say what compiled code does where it calls `total`."""
-    if isinstance(values, types.Array) and values.dtype == types.float64:
-        return lambda values: pairwise(values)  # noqa: PLW0108  numba compiles it; the name alone would not do
-    return None
+@partial(compilable, instead=pairwise)
+def total(values: Floats) -> float:
+    """Return the sum of a contiguous column (float64); in compiled code the same, to the last bit."""
+    return float(np.add.reduce(values))

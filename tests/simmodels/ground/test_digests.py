@@ -82,6 +82,20 @@ def test_another_copy_has_the_same_in_another_place(before: dict[str, str]) -> N
             {"passes.checkpointing._times", "passes.checkpointing.takes", "replay.runs.lasts_by"},
             {"replay.queue_loop.replay"},
         ),
+        (
+            "results/metrics.py",
+            "return np.maximum((wait_s + executed_s) / np.maximum(executed_s, tau_s), 1.0)",
+            "return np.maximum((wait_s + executed_s) / np.maximum(executed_s, tau_s), 2.0)",
+            {"replay.batch.replay_logs"},
+            {"replay.queue_loop.replay"},
+        ),
+        (
+            "ground/sums.py",
+            "(r0 + r1) + (r2 + r3)",
+            "(r0 + r2) + (r1 + r3)",
+            {"ground.sums.pairwise", "replay.batch.replay_logs"},
+            {"replay.queue_loop.replay"},
+        ),
         ("replay/runs.py", "runs.count += 1", "runs.count += 2", {"replay.runs.begin_run"}, {"replay.runs.next_end"}),
         (
             "replay/runs.py",
