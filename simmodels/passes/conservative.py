@@ -25,6 +25,7 @@ from simmodels.passes.limiting import is_over, tightens
 from simmodels.structures.classes import book
 from simmodels.structures.limit_state import count, first_full
 from simmodels.structures.profile import add, advance, earlier, lasts_until, most_free, reset
+from simmodels.structures.sorted_blocks import has_key
 
 
 @compiled
@@ -109,7 +110,7 @@ def _compress(queue, now, next_start):
     most = np.empty((2, waiting.size + 1), np.int64)
     span = np.empty((2, waiting.size + 1, 2), np.float64)
     place_of[0, 0], most[0, 0] = waiting.size, most_free(profile, now, queue.freed_until)
-    span[0, 0] = now, queue.freed_until
+    span[0, 0, 0], span[0, 0, 1] = now, queue.freed_until
     last, moves = 0, 1
     while moves:
         this, k, moves_before, moves = 1 - last, 0, moves, 0
@@ -161,7 +162,7 @@ def _compress(queue, now, next_start):
                     gained, lately = _joined(gained, gain), _joined(lately, gain)
                     since_failed = _joined(since_failed, gain)
                     place_of[this, moves], most[this, moves] = place, gain.most
-                    span[this, moves] = gain.first, gain.last
+                    span[this, moves, 0], span[this, moves, 1] = gain.first, gain.last
                     moves += 1
         for k in range(moves - 2, -1, -1):
             most[this, k] = max(most[this, k], most[this, k + 1])
@@ -189,25 +190,15 @@ def first_promise(queue, now):
 
     Other promises, made while a job runs past its estimate, follow one that cannot be kept: nothing happens there.
     """
-    waiting, running, reserved = queue.waiting, queue.running, queue.reserved
-    promises = np.empty(waiting.size, np.float64)
-    n = 0
+    waiting, reserved = queue.waiting, queue.reserved
+    first = np.inf
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
-            if reserved[waiting.slot[b, i]] > now:  # not NaN: it has no reservation
-                promises[n] = reserved[waiting.slot[b, i]]
-                n += 1
-    promises = np.sort(promises[:n])
-    k = 0
-    for c in range(running.blocks):
-        b = running.chain[c]
-        for i in range(running.count[b]):
-            while k < n and promises[k] < running.key[b, i]:
-                k += 1
-            if k < n and promises[k] == running.key[b, i]:
-                return promises[k]
-    return np.inf
+            promised = reserved[waiting.slot[b, i]]  # NaN: it has no reservation
+            if now < promised < first and has_key(queue.running, promised):
+                first = promised
+    return first
 
 
 @compiled

@@ -7,6 +7,7 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled
 from simmodels.structures.fair_state import PARENT, used_with_parts
+from simmodels.structures.sorted_blocks import sort_pairs
 
 _BEFORE = np.iinfo(np.int64).min
 
@@ -116,19 +117,28 @@ def _rank_users(fair):
     Accounts of one level are gone through as one. Users of the same levels have one rank; and so has a user with the
     levels of an account above the best user in it.
     """
-    users = np.flatnonzero(fair.is_user[: fair.nodes] & fair.counted[: fair.nodes])
-    deepest = 0
-    for user in users:
-        deepest = max(deepest, fair.depth[user])
+    users, count, deepest = np.empty(fair.nodes, np.int64), 0, 0
+    for node in range(fair.nodes):
+        if fair.is_user[node] and fair.counted[node]:
+            users[count] = node
+            count += 1
+            deepest = max(deepest, fair.depth[node])
+    users = users[:count]
     levels = np.full((deepest, users.size), np.inf)
     for k in range(users.size):
         node = users[k]
         while node > 0:
             levels[fair.depth[node] - 1, k] = fair.level[node]
             node = fair.above[node]
-    order = np.argsort(fair.depth[users], kind="mergesort")
-    for d in range(deepest - 1, -1, -1):
-        order = order[np.argsort(-levels[d, order], kind="mergesort")]
+    order = np.arange(users.size)
+    keys, scratch = np.empty((2, users.size)), np.empty((3, users.size), np.int64)
+    for d in range(deepest, -1, -1):  # the last sort counts most, and each keeps the order of what is alike
+        for k in range(users.size):
+            keys[0, k] = fair.depth[users[order[k]]] if d == deepest else -levels[d, order[k]]
+            scratch[0, k], scratch[1, k] = k, order[k]
+        sort_pairs(keys[0], scratch[0], keys[1], scratch[2], users.size)
+        for k in range(users.size):
+            order[k] = scratch[1, scratch[0, k]]
     rank = users.size
     for k in range(users.size):
         if k > 0 and not _are_tied(levels, order[k - 1], order[k], fair.depth[users[order[k - 1]]]):

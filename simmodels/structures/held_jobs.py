@@ -154,7 +154,7 @@ def _put_cohort(queue, cohort):
         return
     least, core_least = limits.least[cohort, 0], limits.least[cohort, 1]
     if limits.cohorts_held[party] == 0:
-        limits.least_of_party[party] = least, core_least
+        limits.least_of_party[party, 0], limits.least_of_party[party, 1] = least, core_least
         limits.shortest_of_party[party] = limits.shortest[cohort]
     else:
         limits.least_of_party[party, 0] = min(limits.least_of_party[party, 0], least)
@@ -230,7 +230,7 @@ def lay(queue, slot):
         insert(_jobs(limits, v), _keys(queue, v)[slot], slot, cores, estimate, limits.cohort, cohort)
     limits.jobs_held[cohort] += 1
     if limits.jobs_held[cohort] == 1:
-        limits.least[cohort] = cores, core_s
+        limits.least[cohort, 0], limits.least[cohort, 1] = cores, core_s
         limits.shortest[cohort] = estimate
         limits.awaits[cohort] = full_for_all(limits, cohort)
         _put_cohort(queue, cohort)

@@ -225,6 +225,15 @@ def seek(ordered, key, slot, lane_of=None, lane=0):
 
 
 @compiled
+def has_key(ordered, key):
+    """Return whether an entry has this key."""
+    c, i = seek(ordered, key, -1)
+    if c < ordered.blocks and i == ordered.count[ordered.chain[c]]:
+        c, i = c + 1, 0
+    return c < ordered.blocks and ordered.key[ordered.chain[c], i] == key
+
+
+@compiled
 def insert(ordered, key, slot, cores, estimate, lane_of=None, lane=0):
     """Put a job in its place, in a list of lanes into one of them."""
     if ordered.blocks == 0:
