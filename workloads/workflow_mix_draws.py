@@ -156,7 +156,9 @@ def draw_graphs(rng: np.random.Generator, parts: Ints, share: float, tries: int)
             placed = tie(rng, tasks, wanted, tied)
             if placed > most_placed:
                 most_placed = placed
-                best[:tasks, :tasks] = tied[:tasks, :tasks]
+                for first in range(tasks):  # numba compiles an assignment of slices slowly
+                    for second in range(tasks):
+                        best[first, second] = tied[first, second]
         for first in range(tasks - 1):
             for second in range(first + 1, tasks):
                 if best[first, second]:

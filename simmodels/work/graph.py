@@ -40,7 +40,7 @@ def rows_of(tasks, source, target):
         at[source[edge]] += 1
     for task in range(tasks):
         if first[task + 1] - first[task] > _SHORT:
-            successor[first[task] : first[task + 1]] = np.sort(successor[first[task] : first[task + 1]])
+            successor[first[task] : first[task + 1]].sort()
             continue
         for k in range(first[task] + 1, first[task + 1]):
             moving = successor[k]
