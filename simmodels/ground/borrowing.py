@@ -104,8 +104,10 @@ def _replaced_by(statement: Any, state: Any) -> frozenset[Field] | None:  # noqa
     if not isinstance(statement, ir.Assign) or not isinstance(call, ir.Expr) or call.op != "call":
         return frozenset()
     signature, called = state.calltypes[call], kinds[call.func.name]
-    if not any(map(_has_structure, signature.args)) or not isinstance(called, types.Dispatcher):
+    if not any(map(_has_structure, signature.args)):
         return frozenset()
+    if not isinstance(called, types.Dispatcher):
+        return None
     overloads = called.dispatcher.get_overload.__self__.overloads  # of what compiled code calls
     library = getattr(overloads.get(tuple(signature.args)), "library", None)
     found: Counting = getattr(library, "counting", UNKNOWN)
