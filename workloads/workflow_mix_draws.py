@@ -112,6 +112,14 @@ def tie(rng: np.random.Generator, tasks: int, wanted: int, tied: NDArray[np.bool
 
 
 @compiled
+def _copy_square(of: NDArray[np.bool_], into: NDArray[np.bool_], size: int) -> None:
+    """Copy the first rows and columns: numba compiles an assignment of slices slowly."""
+    for row in range(size):
+        for column in range(size):
+            into[row, column] = of[row, column]
+
+
+@compiled
 def draw_graphs(rng: np.random.Generator, parts: Ints, share: float, tries: int) -> tuple[Ints, Ints, Ints]:
     """Return the edges of a graph for each job: where each job's begin, their first tasks, their second ones.
 
@@ -156,9 +164,7 @@ def draw_graphs(rng: np.random.Generator, parts: Ints, share: float, tries: int)
             placed = tie(rng, tasks, wanted, tied)
             if placed > most_placed:
                 most_placed = placed
-                for first in range(tasks):  # numba compiles an assignment of slices slowly
-                    for second in range(tasks):
-                        best[first, second] = tied[first, second]
+                _copy_square(tied, best, tasks)
         for first in range(tasks - 1):
             for second in range(first + 1, tasks):
                 if best[first, second]:
