@@ -355,7 +355,7 @@ class Recorded(Guided):
         if self.parts is not None:
             which = pd.DataFrame({"row": runs.row[here], "attempt": runs.attempt[here]})
             parts = self.parts.merge(which, on=["row", "attempt"])
-            parts["row"] = np.searchsorted(rows, parts["row"])
+            parts = parts.assign(row=np.searchsorted(rows, parts["row"])).astype({"row": parts["row"].dtype})
         spans = self.off_spans
         return type(self)(
             self.workload.take(rows),

@@ -1,6 +1,5 @@
-import sys
-
 # ruff: noqa: ANN401  options of any type are handed through
+import sys
 from typing import Any
 
 import numpy as np
@@ -139,7 +138,7 @@ def test_jobs_of_one_number_are_refused_before_anything_runs(engine: Any, monkey
     with pytest.raises(sm.RequestError, match="2 jobs have the number 9; give each a number of its own"):
         ask((20, 55))  # the other one is submitted later, but an attempt would not say which ran
     assert len(ask((10, 20)).attempts) == 0  # neither is there
-    for run in ("run_compiled", "run_processes"):
-        monkeypatch.setattr(sys.modules["simmodels.simulate"], run, None)
+    monkeypatch.setattr(sys.modules["simmodels.simulate"], "run_compiled", None)  # not the function of that name
+    monkeypatch.setattr("simmodels.entities.building.run_processes", None)
     with pytest.raises(sm.RequestError, match="2 jobs have the number 7; give each a number of its own"):
         ask((0, 20))
