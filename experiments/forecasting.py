@@ -2,54 +2,35 @@
 
 import pickle
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from itertools import chain
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from experiments.campaigns.execution.backends import Processes
 from experiments.campaigns.execution.workers import WorkerDiedError
 from experiments.dates import instant_of
+from experiments.levels import Forecast, PastForecasts
 from simmodels.errors import RequestError, StoppedError, must_be
-from simmodels.ground.numbers import Floats
+from simmodels.ground.numbers import Floats, Ints
 from simmodels.ground.streams import stream
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay
 from simmodels.replay.snapshot import Snapshot
+from simmodels.units import WEEK
 from simmodels.work.workload import Workload
 from workloads.futures import Past
 
+OF_PAST: Final = 60
+"""How many futures are drawn for each forecast of the past."""
 _PART: Final = 50
-"""How many futures are drawn from one stream, by one worker."""
+"""How many futures are drawn from one stream, or forecasts of the past made, by one worker."""
 _ALONE_S: Final = 3.0
 """Workers share what is left after this time: to start one takes about as long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """When a job may start.
-
-    Parameters
-    ----------
-    at_s
-        The instant of the forecast, in seconds.
-    starts_s
-        float64[futures], when it starts in each.
-    """
-
-    at_s: float
-    starts_s: Floats
-
-    def waits_s(self, *levels: float) -> Floats:
-        """Return float64[levels], from the instant on: the wait that the job does not exceed with this probability.
-
-        The k-th of n futures is the level k / (n + 1) (Hyndman, Fan 1996, definition 6): a start that is drawn as
-        they are is as likely before the first, in each gap between them, and after the last.
-        """
-        found: Floats = np.quantile(self.starts_s - self.at_s, levels, method="weibull")
-        return found
+_Found = TypeVar("_Found")
 
 
 class Futures:
@@ -100,7 +81,17 @@ class Futures:
         self._replay.run(float(np.nextafter(at_s, np.inf)))
         schedule = self._replay.schedule()
         past = Past(self.log, schedule.start_s, schedule.end_s, at_s)
-        return Present(at_s, self._replay.snapshot(), past, self.seed, self._again)
+        return Present(at_s, self._replay.snapshot(), schedule.start_s, past, self.seed, self._again)
+
+
+def that_waited(log: Workload, start_s: Floats, until_s: float) -> Ints:
+    """Return int64[n], where the jobs are that were submitted before an instant and did not start at once.
+
+    Those of the first week are left out, as far as there are others: in their forecasts nobody comes.
+    """
+    before = (log.submit_s < until_s) & ~(start_s <= log.submit_s) & log.known()
+    later: Ints = np.flatnonzero(before & (log.submit_s >= log.submit_s.min(initial=np.inf) + WEEK))
+    return later if len(later) else np.flatnonzero(before)
 
 
 def with_limits(log: Workload) -> Workload:
@@ -119,6 +110,8 @@ class Present:
 
     at_s: float
     snapshot: Snapshot[Replay]
+    start_s: Floats
+    """When each job of the log started; NaN if it has not."""
     past: Past
     seed: int
     again: "partial[Futures]"
@@ -207,6 +200,33 @@ class Present:
         start_s = self.snapshot.start_s
         return np.where(np.isnan(start_s), 0.0, self.snapshot.at_s - start_s)
 
+    def past_forecasts(self, count: int, *, workers: int = 1) -> PastForecasts:
+        """Return forecasts of jobs that had to wait before this instant, each as it would have been at its submission.
+
+        Parameters
+        ----------
+        count
+            How many, drawn by chance; fewer if fewer had to wait.
+        workers
+            As in `forecast`.
+        """
+        waited = that_waited(self.past.log, self.start_s, self.at_s)
+        rows = np.sort(stream(self.seed, "forecast", "past").choice(waited, min(count, len(waited)), replace=False))
+        parts = [(rows[first : first + _PART],) for first in range(0, len(rows), _PART)]
+        found = PastForecasts()
+        made = chain.from_iterable(self._each(Present.forecasts_of, parts, workers))
+        for forecast, start_s in zip(made, self.start_s[rows].tolist(), strict=True):
+            found.add(forecast, np.inf if np.isnan(start_s) else start_s)
+        return found
+
+    def forecasts_of(self, rows: Ints) -> list[Forecast]:
+        """Return forecasts of jobs of the past, each made when it was submitted."""
+        futures, log = self.again(), self.past.log
+        return [
+            futures.go_to(float(log.submit_s[row])).forecast(int(log.job_id[row]), futures=OF_PAST)
+            for row in rows.tolist()
+        ]
+
     def _drawn(self, new: Workload | None, slot: int, futures: int, workers: int) -> Forecast:
         """Return when the job of a slot starts in futures, before which a new job may come.
 
@@ -215,15 +235,18 @@ class Present:
         parts = [
             (new, slot, number, min(_PART, futures - first)) for number, first in enumerate(range(0, futures, _PART))
         ]
-        found: list[Floats] = []
+        return Forecast(self.at_s, np.concatenate(self._each(Present.starts_s, parts, workers)))
+
+    def _each(self, method: Callable[..., _Found], parts: Sequence[tuple[Any, ...]], workers: int) -> list[_Found]:
+        """Return what a method of this class gives for each part; workers share what takes longer than some seconds."""
+        found: list[_Found] = []
         begun = time.monotonic()
         for place, part in enumerate(parts):
             left = parts[place:]
             if min(workers, len(left)) > 1 and time.monotonic() - begun >= _ALONE_S and self._can_be_sent():
-                found += self._shared(left, min(workers, len(left)))
-                break
-            found.append(self.starts_s(*part))
-        return Forecast(self.at_s, np.concatenate(found))
+                return found + self._shared(method, left, min(workers, len(left)))
+            found.append(method(self, *part))
+        return found
 
     def starts_s(self, new: Workload | None, slot: int, part: int, futures: int) -> Floats:
         """Return float64[futures], when the job of a slot starts in the futures of a part."""
@@ -248,10 +271,10 @@ class Present:
             return False
         return True
 
-    def _shared(self, parts: Sequence[tuple[Workload | None, int, int, int]], workers: int) -> list[Floats]:
-        """Return when a job starts in the futures of each part, which workers share."""
+    def _shared(self, method: Callable[..., _Found], parts: Sequence[tuple[Any, ...]], workers: int) -> list[_Found]:
+        """Return what a method gives for each part, which workers share."""
         with Processes((self.again, self.at_s), workers) as pool:
-            sent = [pool.call(_starts_s, part) for part in parts]
+            sent = [pool.call(_in_worker, method, part) for part in parts]
             try:
                 return [each.result() for each in sent]
             except WorkerDiedError as error:
@@ -263,9 +286,11 @@ _made: list[Present] = []
 """In a worker: the state of the queue, once it is made."""
 
 
-def _starts_s(made_of: tuple["partial[Futures]", float], part: tuple[Workload | None, int, int, int]) -> Floats:
-    """Return when a job starts in the futures of a part, in a worker."""
+def _in_worker(
+    made_of: tuple["partial[Futures]", float], method: Callable[..., _Found], part: tuple[Any, ...]
+) -> _Found:
+    """Return what a method of the state of the queue gives for a part, in a worker."""
     if not _made:
         again, at_s = made_of
         _made.append(again().go_to(at_s))
-    return _made[0].starts_s(*part)
+    return method(_made[0], *part)

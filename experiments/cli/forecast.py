@@ -14,6 +14,7 @@ from experiments.dates import instant_of
 from experiments.fitting import with_fitted_limits
 from experiments.forecasting import Futures, Present
 from experiments.inputs import WorkloadFile, count_of, notes_of
+from experiments.levels import LEAST, Levels
 from experiments.option import Json, Models, Option, Seed
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import seconds, span
@@ -45,6 +46,8 @@ class Forecast:
         The user of the new job, for orders that depend on it.
     futures
         The number of futures drawn.
+    past
+        The number of jobs of the past by whose forecasts intervals are corrected; 0 for none.
     """
 
     log: WorkloadFile
@@ -53,6 +56,7 @@ class Forecast:
     new: Annotated[str | None, Option(_PANEL, "CORES,LIMIT")] = None
     user: Annotated[int | None, Option(_PANEL)] = None
     futures: Annotated[int, Option(_PANEL)] = 1000
+    past: Annotated[int, Option(_PANEL)] = 100
     options: Annotated[Mapping[str, Any], Models({QueueOptions: "Options of a queue"})]
     seed: Seed = 0
     json: Json = False
@@ -67,6 +71,7 @@ def forecast(asked: Forecast) -> int:
     if user is not None and new is None:
         raise RequestError("--user has no effect on --job", "omit it: the log says the user of a job")
     as_integer("--futures", futures, 1, _MOST_FUTURES)
+    as_integer("--past", asked.past, 0, _MOST_FUTURES)
     log = asked.log.read()
     for line in notes_of(log.counts):
         print_note(line)
@@ -102,8 +107,12 @@ def forecast(asked: Forecast) -> int:
         sooner = f"{span(abs(earlier_h))} {way}" if earlier_h else "no earlier"
         compared = f"With a limit of {span(one.limit_s / 2 / HOUR)} it would start {sooner} (median)."
         answer = {"earlier_with_half_the_limit_h": earlier_h}
-    waits_h = {level: wait_s / HOUR for level, wait_s in zip(_LEVELS, found.waits_s(*_LEVELS), strict=True)}
-    said = [_state(present, cores, str(chosen.about()["order"])), _when(one, waits_h, futures), compared]
+    levels = present.past_forecasts(asked.past, workers=workers).levels(at_s)
+    waits_s = found.waits_s(*levels.of(*_LEVELS))
+    waits_h = {level: wait_s / HOUR for level, wait_s in zip(_LEVELS, waits_s, strict=True)}
+    said = [_state(present, cores, str(chosen.about()["order"])), _when(one, waits_h, futures, levels), compared]
+    if asked.past:
+        said.append(_correction(levels))
     if not present.past.weeks:
         said.append("No further jobs come in these futures: less than a week of the log has passed.")
     if asked.json:
@@ -119,7 +128,7 @@ def forecast(asked: Forecast) -> int:
         waits = {f"{100 * level:g} %": wait_h for level, wait_h in waits_h.items()}
         print_json(
             {**about, "limit_h": one.limit_s / HOUR, "futures": futures, "seed": asked.seed, "waits_h": waits, **answer}
-            | {"findings": said}
+            | {"corrected": levels.count > 0, "past_forecasts": levels.count, "findings": said}
         )
     else:
         for sentence in said:
@@ -146,13 +155,30 @@ def _state(present: Present, cores: int, order: str) -> str:
     )
 
 
-def _when(one: _Asked, waits_h: Mapping[float, float], futures: int) -> str:
+def _when(one: _Asked, waits_h: Mapping[float, float], futures: int, levels: Levels) -> str:
     """Say when the job starts."""
     least, low, middle, high, most = (span(waits_h[level]) for level in _LEVELS)
     asks = f"{count_of(one.cores, 'core')} with a limit of {span(one.limit_s / HOUR)}"
+    by, half = f"the median of {count_of(futures, 'future')}", "half of them"
+    if levels.count:
+        by, half = f"{by}, corrected by {count_of(levels.count, 'forecast')} of the past", "half of such cases"
     return (
-        f"{one.name.capitalize()}, of {asks}, starts in {middle}: the median of {count_of(futures, 'future')}. In half "
-        f"of them it starts in {low} to {high}, in 90 of 100 in {least} to {most}."
+        f"{one.name.capitalize()}, of {asks}, starts in {middle}: {by}. In {half} it starts in {low} to {high}, in 90 "
+        f"of 100 in {least} to {most}."
+    )
+
+
+def _correction(levels: Levels) -> str:
+    """Say how right forecasts of the past were, or why they correct nothing."""
+    if not levels.count:
+        return (
+            f"The intervals are not corrected: {count_of(levels.started, 'job')} had to wait before and "
+            f"{'has' if levels.started == 1 else 'have'} started, and {LEAST} are needed."
+        )
+    low, *_, high = (levels.share_of(level) for level in _LEVELS)
+    return (
+        f"Without correction {100 * (high - low):.0f} of 100 such jobs of the past would have started within the "
+        "interval for 90."
     )
 
 

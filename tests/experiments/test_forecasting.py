@@ -79,7 +79,7 @@ def test_workers_change_nothing(alone_s: float, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_worker_that_is_killed_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiments.forecasting._ALONE_S", 0.0)
-    monkeypatch.setattr("experiments.forecasting._starts_s", _killed)
+    monkeypatch.setattr("experiments.forecasting._in_worker", _killed)
     present = futures_of(LOG).go_to(float(LOG.submit_s[2000]))
     with pytest.raises(sm.StoppedError, match=r"a worker of the forecast died: it was ended by SIGKILL \(out of"):
         present.forecast(int(LOG.job_id[2000]), futures=120, workers=2)
@@ -129,12 +129,37 @@ def test_the_command_says_when_and_how_sure(tmp_path: Path) -> None:
     answer = json.loads(done.stdout)
     waits_h = list(answer["waits_h"].values())
     assert waits_h == sorted(waits_h)
-    direct = futures_of(log, order="SAF").go_to(at_s).forecast(int(job), futures=40)
-    assert answer["waits_h"]["50 %"] == pytest.approx(np.median(direct.starts_s - at_s) / sm.HOUR)
+    present = futures_of(log, order="SAF").go_to(at_s)
+    direct, levels = present.forecast(int(job), futures=40), present.past_forecasts(100).levels(at_s)
+    assert (answer["corrected"], answer["past_forecasts"]) == (True, 100)
+    found = direct.waits_s(*levels.of(0.05, 0.25, 0.5, 0.75, 0.95)) / sm.HOUR
+    assert waits_h == pytest.approx(found.tolist())
     assert answer["by_limits_h"] >= 0
+    asked = [*words, "--at", f"{at_s}", "--job", job, "--order", "SAF", "--past", "0", "--json"]
+    answer = json.loads(CliRunner().invoke(app, asked).stdout)
+    assert not answer["corrected"]
+    assert answer["waits_h"]["50 %"] == pytest.approx(np.median(direct.starts_s - at_s) / sm.HOUR)
     done = CliRunner().invoke(app, [*words, "--at", f"{at_s / sm.DAY}d", "--new", "16,4h"])
     assert "A new job, of 16 cores with a limit of 4 h, starts in" in " ".join(done.stdout.split())
+    assert "40 futures, corrected by 100 forecasts of the past. In half of such cases" in " ".join(done.stdout.split())
     assert "With a limit of 2 h it would start" in " ".join(done.stdout.split())
+
+
+def test_forecasts_of_the_past_are_those_that_were_made_then_and_know_no_more() -> None:
+    at_s = float(LOG.submit_s[2000])
+    past = futures_of(LOG).go_to(at_s).past_forecasts(25)
+    before = LOG.take(LOG.submit_s < at_s)
+    same = futures_of(before).go_to(at_s).past_forecasts(25)
+    assert past.levels(at_s).drawn.tolist() == same.levels(at_s).drawn.tolist()
+    shared = futures_of(LOG).go_to(at_s).past_forecasts(25, workers=2)
+    assert past.levels(at_s).share.tolist() == shared.levels(at_s).share.tolist()
+
+
+def test_the_first_jobs_of_a_log_correct_nothing() -> None:
+    present = futures_of(LOG).go_to(float(LOG.submit_s[40]))
+    levels = present.past_forecasts(100).levels(present.at_s)
+    assert levels.count == 0
+    assert levels.started < 19
 
 
 @pytest.mark.parametrize(
@@ -155,6 +180,7 @@ def test_the_command_says_when_and_how_sure(tmp_path: Path) -> None:
         (["--at", "500d", "--new", "16,1h"], "--at 500d is not within log; choose a time from 2.18 min to 17 d"),
         (["--at", "2026-11-24T12:00", "--new", "16,1h"], "does not say when it began"),
         (["--at", "5d", "--new", "16,1h", "--futures", "0"], "--futures must be an integer from 1 to 100000 (got 0)"),
+        (["--at", "5d", "--new", "16,1h", "--past", "-1"], "--past must be an integer from 0 to 100000 (got -1)"),
     ],
 )
 def test_what_cannot_be_forecast_is_refused_in_a_line(words: list[str], message: str, tmp_path: Path) -> None:

@@ -11,26 +11,30 @@ from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study, require_integer
-from experiments.forecasting import Futures, with_limits
+from experiments.forecasting import Futures, Present, that_waited, with_limits
 from experiments.inputs import WorkloadFile, parts
+from experiments.levels import Forecast, Levels, PastForecasts
 from experiments.studies.forecasts.claims import make_claims
 from experiments.studies.forecasts.results import LEVELS, ForecastResults, make_table
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import Ints
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.simulate import simulate
 from simmodels.units import HOUR
-from simmodels.work.workload import Workload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from simmodels.work.workload import Workload
 
 
 class Forecasts(Study):
     """Whether jobs start when forecasts say.
 
     Each log is replayed under a policy. Jobs that do not start at once are drawn by chance from its second half; at the
-    submission of each, its start is forecast from the jobs that had begun, ended and come by then. What the replay goes
-    on with is the truth. Beside it stands what the limits alone say.
+    submission of each, its start is forecast from the jobs that had begun, ended and come by then, corrected by the
+    forecasts before it: of those jobs, and of `past` jobs of the first half. What the replay goes on with is the truth.
+    Beside it stands what the limits alone say.
     """
 
     parameters = {
@@ -41,10 +45,11 @@ class Forecasts(Study):
         "threshold_h": None,
         "futures": 200,
         "jobs": 40,
+        "past": 80,
     }
     factors = {"workload": ("",)}
     scales = {
-        "smoke": Scale(replications=2, judged=False, parameters={"futures": 20, "jobs": 5}),
+        "smoke": Scale(replications=2, judged=False, parameters={"futures": 20, "jobs": 5, "past": 20}),
         "small": Scale(replications=10),
         "paper": Scale(replications=50),
     }
@@ -72,8 +77,8 @@ class Forecasts(Study):
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
         """Hand out the cells of the design, if its numbers are in their ranges."""
         parameters = self.design(scale).parameters
-        for name in ("futures", "jobs"):
-            require_integer(name, parameters[name], 1)
+        for name, least in (("futures", 1), ("jobs", 1), ("past", 0)):
+            require_integer(name, parameters[name], least)
         _options(parameters)
         yield from super().cells(scale, seed)
 
@@ -83,34 +88,20 @@ class Forecasts(Study):
         options, cores = _options(cell.parameters), log.max_cores or 1
         truth = simulate(log, cores=cores, **_chosen(cell.parameters))
         wait_s = truth.start_s - log.submit_s
-        waits = np.flatnonzero((np.arange(len(log)) >= len(log) // 2) & (wait_s > 0))
-        if not len(waits):
-            return []
-        count = min(cell["jobs"], len(waits))
-        drawn = np.sort(cell.stream("jobs").choice(waits, count, replace=False))
+        waited = that_waited(log, truth.start_s, np.inf)
+        half = len(log) // 2
         futures = Futures(log, cores=cores, options=options, seed=cell.seed_for("futures"))
-        return [self._row(cell, log, futures, int(row), float(wait_s[row])) for row in drawn]
-
-    @staticmethod
-    def _row(cell: Cell, log: Workload, futures: Futures, row: int, wait_s: float) -> dict[str, Any]:
-        """Return the forecast for a job of a log, and what became of it."""
-        present, job = futures.go_to(float(log.submit_s[row])), int(log.job_id[row])
-        forecast = present.forecast(job, futures=cell["futures"])
-        waits_s = forecast.starts_s - present.at_s
-        least, low, middle, high, most = forecast.waits_s(*LEVELS)
-        by_limits_s = present.by_limits(job) - present.at_s
-        return {
-            "job": job,
-            "wait_h": wait_s / HOUR,
-            "present": len(present.snapshot.jobs),
-            "median_h": middle / HOUR,
-            "by_limits_h": by_limits_s / HOUR,
-            "within_90": float(least <= wait_s <= most),
-            "within_50": float(low <= wait_s <= high),
-            "level": float((waits_s < wait_s).mean() + (waits_s == wait_s).mean() / 2),
-            "error_h": abs(middle - wait_s) / HOUR,
-            "error_of_limits_h": abs(by_limits_s - wait_s) / HOUR,
-        }
+        past = PastForecasts()
+        rows = []
+        for row in (*_drawn(cell, "past", waited[waited < half]), *_drawn(cell, "jobs", waited[waited >= half])):
+            present = futures.go_to(float(log.submit_s[row]))
+            forecast = present.forecast(int(log.job_id[row]), futures=cell["futures"])
+            if row >= half:
+                rows.append(
+                    _row(present, int(log.job_id[row]), forecast, past.levels(present.at_s), float(wait_s[row]))
+                )
+            past.add(forecast, float(truth.start_s[row]))
+        return rows
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return one row per log: how many jobs started within the intervals, and how large the errors are."""
@@ -125,6 +116,34 @@ class Forecasts(Study):
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return what is expected of forecasts, for each log."""
         return list(make_claims(ForecastResults(results)))
+
+
+def _drawn(cell: Cell, name: str, waited: Ints) -> list[int]:
+    """Return rows of jobs that waited, drawn by chance, rising: as many as a parameter of the cell says, or all."""
+    found: list[int] = np.sort(cell.stream(name).choice(waited, min(cell[name], len(waited)), replace=False)).tolist()
+    return found
+
+
+def _row(present: Present, job: int, forecast: Forecast, levels: Levels, wait_s: float) -> dict[str, Any]:
+    """Return the forecast for a job of a log, and what became of it."""
+    least, low, middle, high, most = forecast.waits_s(*levels.of(*LEVELS))
+    drawn_least, *_, drawn_most = forecast.waits_s(*LEVELS)
+    by_limits_s = present.by_limits(job) - present.at_s
+    return {
+        "job": job,
+        "wait_h": wait_s / HOUR,
+        "present": len(present.snapshot.jobs),
+        "corrected_by": levels.count,
+        "median_h": middle / HOUR,
+        "by_limits_h": by_limits_s / HOUR,
+        "within_90": float(least <= wait_s <= most),
+        "within_90_drawn": float(drawn_least <= wait_s <= drawn_most),
+        "within_50": float(low <= wait_s <= high),
+        "level": levels.share_of(forecast.level_of(wait_s)),
+        "width_h": (most - least) / HOUR,
+        "error_h": abs(middle - wait_s) / HOUR,
+        "error_of_limits_h": abs(by_limits_s - wait_s) / HOUR,
+    }
 
 
 def _chosen(parameters: Mapping[str, Any]) -> dict[str, Any]:
