@@ -13,7 +13,7 @@ from experiments.studies.naming import log_name
 _EVEN: Final = "_as often as it says"
 _LEVELS: Final = Chart(
     mark=Lines(),
-    x=Axis("level", "level of the forecast (% of its futures)"),
+    x=Axis("level", "level of the forecast (%)"),
     y=(Axis("share", "share of the jobs that started by it (%)"),),
     by="log",
     look={"drawstyle": "steps-post", "marker": ""},
