@@ -395,12 +395,13 @@ def run(
                 done = clock.undone == auction.jobs
             elif placer is not None:
                 done = placer.waiting.size == 0
-        if looks and now < coming and now < until and not clock.closing:  # all of the instant has been decided
+        over = done and clock.closing  # not where other jobs come in a fork
+        if looks and now < coming and now < until and not over:  # all of the instant has been decided
             _look(queue, auction, placer, occupancy, size, powers, clock.decided, now)
             looks = clock.decided = False
             switch_at = _next_switch(powers)
             coming = min(coming, switch_at)
-        if done and (clock.closing or now < coming):  # however the machines change
+        if over or (done and now < coming):  # however the machines change
             break
         clock.closing = done  # what was looked for last still happens
         if quiet and not done and now < coming:

@@ -178,6 +178,20 @@ def test_other_jobs_to_come_give_what_a_log_with_them_gives() -> None:
     assert attempts_of(found, found.workload) == attempts_of(expected, found.workload)
 
 
+@given(st.integers(0, 10**6))
+def test_other_jobs_find_machines_that_went_to_sleep_after_all_was_done(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    sleep = sm.SleepPolicy(after_s=float(draw.integers(1, 6)), boot_s=float(draw.integers(1, 5)))
+    given = {"on": sm.Site(machines=3, cores_per_machine=2, sleep=sleep)}
+    log = rigid((0, 5, 9, 2), (int(draw.integers(0, 9)), 3, 9, int(draw.integers(1, 6))))
+    at_s = float(draw.integers(10, 60))
+    others = replace(rigid((at_s, 4, 9, 6), (at_s + float(draw.integers(0, 30)), 4, 9, 3)), job_id=np.array([50, 51]))
+    fork = stopped(modelled(log, **given), at_s).snapshot().fork(later=others)
+    fork.run()
+    expected = sm.simulate(sm.Workload.concat([log, others]), **given)
+    assert attempts_of(fork.schedule(), others) == attempts_of(expected, others)
+
+
 def test_what_would_have_happened_before_is_refused() -> None:
     snapshot = stopped(modelled(drawn_log(4), **COMING_AND_GOING), 40.0).snapshot()
     with pytest.raises(sm.RequestError, match=r"job \d+ would have ended at .* give it a longer runtime"):
