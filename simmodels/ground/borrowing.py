@@ -58,6 +58,8 @@ def without_counts(code: str) -> str:
 def counting(state: Any) -> Counting:  # noqa: ANN401  numba's
     """Return what a function does with references, as numba's compiler has it before it makes code of it."""
     kinds, blocks = state.typemap, state.func_ir.blocks
+    if any(isinstance(kind, types.Optional) and _refers(kind.type) for kind in kinds.values()):
+        return UNKNOWN
     statements = [each for block in blocks.values() for each in block.body]
     replaced = {id(each): fields for each in statements if (fields := _replaced_by(each, state)) != frozenset()}
     borrows = not _refers(state.return_type) and not any(_keeps(each, kinds) for each in statements)
@@ -81,6 +83,8 @@ def _keeps(statement: Any, kinds: dict[str, Any]) -> bool:  # noqa: ANN401  as a
     """Return whether a statement makes something that is counted, or keeps it, or is not known here."""
     if isinstance(statement, ir.SetAttr):
         return _refers(kinds[statement.value.name])
+    if isinstance(statement, ir.SetItem | ir.StaticSetItem):  # of a list, say; an array keeps none
+        return not isinstance(kinds[statement.target.name], types.Array)
     if not isinstance(statement, ir.Assign):
         return False
     value = statement.value
@@ -104,14 +108,14 @@ def _replaced_by(statement: Any, state: Any) -> frozenset[Field] | None:  # noqa
     if not isinstance(statement, ir.Assign) or not isinstance(call, ir.Expr) or call.op != "call":
         return frozenset()
     signature, called = state.calltypes[call], kinds[call.func.name]
-    if not any(map(_has_structure, signature.args)):
-        return frozenset()
+    of_structures = any(map(_has_structure, signature.args))
+    unknown: frozenset[Field] | None = None if of_structures else frozenset()
     if not isinstance(called, types.Dispatcher):
-        return None
+        return unknown
     overloads = called.dispatcher.get_overload.__self__.overloads  # of what compiled code calls
     library = getattr(overloads.get(tuple(signature.args)), "library", None)
-    found: Counting = getattr(library, "counting", UNKNOWN)
-    return found.replaces
+    found: Counting | None = getattr(library, "counting", None)
+    return unknown if found is None else found.replaces  # also where it finds a structure at an address
 
 
 def _has_structure(kind: Any) -> bool:  # noqa: ANN401  as above

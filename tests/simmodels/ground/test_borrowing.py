@@ -12,7 +12,7 @@ from numba.experimental import structref
 from simmodels.ground.borrowing import Counting, without_counts
 from simmodels.ground.compiled import LINKED, compiled
 from simmodels.structures.arrays import grown
-from simmodels.structures.structure import Handle, Structure
+from simmodels.structures.structure import Handle, Structure, address_of, found_at
 
 pytestmark = pytest.mark.skipif(not LINKED, reason="under another numba, functions are compiled as numba does")
 
@@ -28,6 +28,8 @@ class Box(Handle):
 
 structref.define_boxing(BoxType, Box)
 BOX = BoxType([("one", types.float64[::1]), ("other", types.float64[::1]), ("size", types.int64)])
+
+box_at = found_at(BOX)
 
 
 @compiled
@@ -114,10 +116,23 @@ def keeps(box):
 
 
 @compiled
+def enlarge_at(address):
+    enlarge(box_at(address))
+
+
+@compiled
+def reads_across_an_address(box, address):
+    one = box.one
+    enlarge_at(address)
+    return one[0]
+
+
+@compiled
 def calls_all(box):
     hands_out(box)
     found = reads(box) + makes(box) + chooses(box) + reads_the_other_across(box) + reads_across(box)
     found += reads_a_part_across(box) + gives(box) + gives_the_other(box)
+    found += reads_across_an_address(box, address_of(box))
     keeps(box)
     return found
 
@@ -137,7 +152,7 @@ def of(made: Any) -> Counting:  # noqa: ANN401  a dispatcher
 
 
 def test_what_is_read_is_there(found: float) -> None:
-    assert found == 20 + 20 + 3 + 4 + 4 + 2 + 2 + 4
+    assert found == 20 + 20 + 3 + 4 + 4 + 2 + 2 + 4 + 2
 
 
 @pytest.mark.parametrize("made", [reads, reads_the_other_across, reads_what_it_is_given, gives_the_other])
@@ -145,7 +160,10 @@ def test_a_function_borrows_what_nobody_replaces_meanwhile(made: object, found: 
     assert of(made).borrows
 
 
-@pytest.mark.parametrize("made", [enlarge, reads_across, reads_a_part_across, gives, makes, chooses, hands_out, keeps])
+@pytest.mark.parametrize(
+    "made",
+    [enlarge, reads_across, reads_a_part_across, gives, reads_across_an_address, makes, chooses, hands_out, keeps],
+)
 def test_a_function_counts_what_it_makes_keeps_hands_out_or_reads_after_it_may_be_replaced(
     made: object, found: float
 ) -> None:
