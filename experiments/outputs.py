@@ -323,6 +323,8 @@ def require_no_link(path: Path) -> None:
 def require_own(folder: Path, names: Iterable[str], writer: str) -> None:
     """Refuse files of a folder, and folders within it that are not empty, which something else has written.
 
+    Files whose names begin with a dot do not count: another process may be writing one.
+
     Parameters
     ----------
     folder
@@ -338,11 +340,13 @@ def require_own(folder: Path, names: Iterable[str], writer: str) -> None:
         One of these is there.
     """
     for path in (folder / name for name in names):
+        if not os.path.lexists(path):  # asked first: another process may make an empty folder at any time
+            continue
         try:
-            empty = path.is_dir() and not path.is_symlink() and not any(path.iterdir())
+            empty = path.is_dir() and not path.is_symlink() and all(part.name[0] == "." for part in path.iterdir())
         except OSError as error:
             raise RequestError(f"{path} cannot be read: {reason(error)}", "choose another folder") from error
-        if os.path.lexists(path) and not empty:
+        if not empty:
             raise RequestError(f"{path} was not written by {writer}", "choose another folder, or use --force")
 
 

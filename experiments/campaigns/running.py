@@ -241,8 +241,8 @@ def run(
     if workers is not None:
         as_integer("workers", workers, 0)
     limit_s = _limit_s(cell_timeout_s, ends=workers != 0 or dask is not None)
-    if not force and not is_campaign(Path(out)):
-        require_own(Path(out), WRITTEN, "a campaign")
+    if not force:
+        _require_ours(Path(out))
     store = Store(out)
     _claim(store, plan, force=force)
     kept = _Run(store, plan, part, command)
@@ -387,6 +387,15 @@ def cores() -> int:
 
 
 # -- what is kept of a run --------------------------------------------------------------------------
+
+
+def _require_ours(folder: Path) -> None:
+    """Refuse a folder in which something else has written what a campaign writes."""
+    try:
+        require_own(folder, WRITTEN, "a campaign")
+    except RequestError:
+        if not is_campaign(folder):  # asked last: another shard that begins now writes its manifest first
+            raise
 
 
 def _claim(store: Store, plan: Plan, *, force: bool) -> None:

@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -124,10 +125,10 @@ def test_shards_one_after_the_other_give_the_same_bytes(order: tuple[int, ...], 
 def together(commands: list[list[str]], folder: Path) -> None:
     """Run commands at the same time, to their end."""
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    for process in [subprocess.Popen(words, cwd=folder, **pipes) for words in commands]:
-        _, reported = process.communicate()
-        assert "Traceback" not in reported
-        assert process.returncode == 0, reported
+    processes = [subprocess.Popen(words, cwd=folder, **pipes) for words in commands]
+    reports = [process.communicate()[1] for process in processes]
+    assert [process.returncode for process in processes] == [0] * len(commands), reports
+    assert "Traceback" not in "".join(reports)
 
 
 def test_shards_at_the_same_time_give_the_same_bytes(campaign: Run, asked: Ask, tmp_path: Path) -> None:
@@ -135,6 +136,25 @@ def test_shards_at_the_same_time_give_the_same_bytes(campaign: Run, asked: Ask, 
     together([asked("--workers=0", "--out=parts", f"--shard={n}/3") for n in (1, 2, 3)], tmp_path)
     assert results(tmp_path / "parts") == results(tmp_path / "out")
     assert begun(tmp_path) == 2 * CELLS
+
+
+def test_a_shard_begins_while_another_makes_the_folder(
+    campaign: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign()
+    for name in ("cells", "failures"):
+        (tmp_path / "parts" / name).mkdir(parents=True)
+    (tmp_path / "parts" / "failures" / ".probe1").touch()
+    require_own = running.require_own
+
+    def late(folder: Path, names: Iterable[str], writer: str) -> None:
+        monkeypatch.undo()
+        campaign("parts", shard="1/2")  # that other one has even ended before this one looks
+        require_own(folder, names, writer)
+
+    monkeypatch.setattr(running, "require_own", late)
+    assert campaign("parts", shard="2/2").complete
+    assert results(tmp_path / "parts") == results(tmp_path / "out")
 
 
 def test_two_runners_of_the_same_campaign_do_no_harm(campaign: Run, asked: Ask, tmp_path: Path) -> None:
