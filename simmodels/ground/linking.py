@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 import llvmlite.binding as llvm
-from numba import njit
+from numba import njit, types
 from numba.core.cgutils import normalize_ir_text
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, compile_result
@@ -54,7 +54,19 @@ def callee(function: Callable[..., Any], **options: Any) -> Any:  # noqa: ANN401
         made.overloads[tuple(result.signature.args)] = result  # numba's own also lists what Python can call
 
     made.add_overload = add_overload
+    get_call_template = made.get_call_template
+
+    def get_template_of_any(kinds: tuple[Any, ...], named: dict[str, Any]) -> Any:  # noqa: ANN401  numba's
+        """Answer as for any number: numba would compile the function again for each number that code names."""
+        return get_call_template(tuple(map(_of_any, kinds)), {name: _of_any(kind) for name, kind in named.items()})
+
+    made.get_call_template = get_template_of_any
     return made
+
+
+def _of_any(kind: Any) -> Any:  # noqa: ANN401  numba's
+    """Return the type of a number, where it is that of one number."""
+    return types.unliteral(kind) if isinstance(kind, types.IntegerLiteral | types.BooleanLiteral) else kind
 
 
 def let_answer(called_from_python: Any, called_from_compiled: Any) -> None:  # noqa: ANN401  dispatchers

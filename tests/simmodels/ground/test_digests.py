@@ -142,7 +142,7 @@ def test_comments_docstrings_lines_and_times_change_nothing(copied: Path, before
 
 def _linked_into(entry: Any) -> set[str]:  # noqa: ANN401  numba's dispatcher is untyped
     """Return the names of the functions that numba linked into one that compiled code calls."""
-    callee = entry.get_call_template.__self__
+    callee = entry.get_overload.__self__
     callee.compile(next(iter(entry.overloads)))
     [made] = callee.overloads.values()
     names = set()

@@ -91,6 +91,20 @@ def test_whoever_calls_it_gets_all_that_it_calls(own: Callable[..., Any], linked
     assert outer(1000) == (last(1.0, 1000), 1000, 999)
 
 
+def test_it_is_compiled_once_for_all_numbers_that_code_names(linked: bool) -> None:
+    @compiled
+    def first(x, n, doubled):  # noqa: ANN001, ANN202
+        return np.sqrt(x + n) * (2.0 if doubled else 1.0)
+
+    @compiled
+    def last(x):  # noqa: ANN001, ANN202
+        return first(x, 1, True) + first(x, 2, False) + first(x, np.int64(x), x > 1.0)
+
+    assert last(2.0) == 2.0 * np.sqrt(3.0) + 2.0 + 2.0 * 2.0
+    if linked:
+        assert len(first.get_overload.__self__.overloads) == 1
+
+
 def test_no_memory_is_kept(linked: bool) -> None:
     @compiled
     def fill(n):  # noqa: ANN001, ANN202
