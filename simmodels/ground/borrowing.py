@@ -28,6 +28,8 @@ _PLAIN: Final = (
 _TAKES: Final = frozenset({"getattr", "static_getitem", "cast", "phi", "exhaust_iter", "build_tuple"})
 
 
+REPLACES: Final = "replaces"
+"""The attribute of what makes the code of a call: the fields that the function may replace, where nobody can see it."""
 Field = tuple[str, str]
 """A field of a structure: the name of its type, and its own."""
 
@@ -110,6 +112,10 @@ def _replaced_by(statement: Any, state: Any) -> frozenset[Field] | None:  # noqa
     signature, called = state.calltypes[call], kinds[call.func.name]
     of_structures = any(map(_has_structure, signature.args))
     unknown: frozenset[Field] | None = None if of_structures else frozenset()
+    for each in called.templates if isinstance(called, types.Function) else ():
+        declared: frozenset[Field] | None = getattr(getattr(each, "_definition_func", None), REPLACES, None)
+        if declared is not None:
+            return declared
     if not isinstance(called, types.Dispatcher):
         return unknown
     overloads = called.dispatcher.get_overload.__self__.overloads  # of what compiled code calls

@@ -53,7 +53,7 @@ _under_way: Final[list[object]] = []
 """What is being compiled: a function, one that it calls, one that this calls."""
 
 
-def compiled(function: Callable[..., Any], *, nogil: bool = False) -> Any:  # noqa: ANN401  numba's dispatcher is untyped
+def compiled(function: Callable[..., Any], *, nogil: bool = False, part: str | None = None) -> Any:  # noqa: ANN401  numba's dispatcher is untyped
     """Return the function compiled without Python (numba), kept until anything that it depends on changes.
 
     Parameters
@@ -62,8 +62,10 @@ def compiled(function: Callable[..., Any], *, nogil: bool = False) -> Any:  # no
         The function.
     nogil
         Whether other threads run while it does.
+    part
+        What it is for, as the line names it that a user sees meanwhile. By default its file says it.
     """
-    return _made(function, nogil=nogil)
+    return _made(function, part, nogil=nogil)
 
 
 def inlined(function: Callable[..., Any]) -> Any:  # noqa: ANN401  as above
@@ -73,7 +75,7 @@ def inlined(function: Callable[..., Any]) -> Any:  # noqa: ANN401  as above
     counts references to it with locked instructions, which cost more than a short loop; here neither is done.
     """
     options: dict[str, Any] = {"forceinline": True, "_nrt": False}  # the latter is numba's own: no counting
-    return _made(function, **options)
+    return _made(function, None, **options)
 
 
 def compilable(function: _Plain, *, instead: Any = None) -> _Plain:  # noqa: ANN401  as above
@@ -143,9 +145,9 @@ def _(made: _Callback, _context: object) -> types.FunctionType:
     return made.type
 
 
-def _made(function: Any, **options: Any) -> Any:  # noqa: ANN401  as above
+def _made(function: Any, part: str | None, **options: Any) -> Any:  # noqa: ANN401  as above
     """Compile a function for calls from Python, and for calls from compiled code; both are kept."""
-    part = _part_of(Path(function.__code__.co_filename))
+    part = part or _part_of(Path(function.__code__.co_filename))
     with interrupts_heard():  # the first asks LLVM what it compiles for
         if not LINKED:
             return _kept(njit(**options)(function), PLAIN, part)
@@ -177,7 +179,7 @@ def _part_of(home: Path) -> str:
 def _say_compiling(part: str) -> None:
     """Say, once a process, that a part is compiled."""
     with contextlib.suppress(OSError):
-        _say(f"compiling code for {part} (once, about 15 s of processor time); kept in {folder()}")
+        _say(f"compiling code for {part} (once, about 10 s of processor time); kept in {folder()}")
 
 
 @functools.cache

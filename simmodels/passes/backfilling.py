@@ -18,9 +18,8 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import MOST
-from simmodels.passes.limiting import is_over, next_allowed, next_to_backfill
+from simmodels.passes.limiting import is_over, next_allowed, next_to_backfill, put_back
 from simmodels.structures.classes import book, takes_now
-from simmodels.structures.held_jobs import put_back
 from simmodels.structures.limit_state import count, is_barred
 from simmodels.structures.queue_state import EASY
 from simmodels.structures.sorted_blocks import next_fitting, sort_pairs

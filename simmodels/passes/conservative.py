@@ -15,17 +15,23 @@ A job that is over a limit has no reservation: it loses the one that it had, and
 So, in a queue with limits, all is looked at again after each start that may have put another job over one.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from numba import types
 
 from simmodels.ground.compiled import compiled, inlined
+from simmodels.ground.on_demand import on_demand
 from simmodels.ground.signals import heed_signals
 from simmodels.passes.limiting import is_over, tightens
 from simmodels.structures.classes import book
 from simmodels.structures.limit_state import count, first_full
-from simmodels.structures.profile import add, advance, earlier, lasts_until, most_free, reset
+from simmodels.structures.profile import PROFILE, add, advance, earlier, lasts_until, most_free, reset
+from simmodels.structures.queue_state import PROMISES, QUEUE_STATE
 from simmodels.structures.sorted_blocks import has_key
+from simmodels.structures.structure import arrays_of
+
+_REPLACES: Final = arrays_of(PROFILE)
 
 
 @compiled
@@ -184,6 +190,7 @@ def _is_broken(queue, now):
     return free < 0
 
 
+@on_demand(PROMISES, types.float64(QUEUE_STATE, types.float64))
 @compiled
 def first_promise(queue, now):
     """Return the earliest instant after now at which a job should end and another start; infinity if there is none.
@@ -291,3 +298,19 @@ def start_reserved(queue, now, classes, placed, most):
                     next_start = min(next_start, reserved[slot])
     queue.next_reserved_start = next_start
     return n
+
+
+@on_demand(PROMISES, types.int64(QUEUE_STATE, types.float64, types.int64[::1], types.int64), _REPLACES)
+@compiled
+def start_as_promised(queue, now, placed, most):
+    """Do what `start_reserved` does where no machine is about to go."""
+    return start_reserved(queue, now, None, placed, most)
+
+
+@on_demand(PROMISES, types.void(QUEUE_STATE, types.int64, types.float64), _REPLACES)
+@compiled
+def free_early(queue, slot, now):
+    """Free the cores of a job that ended before it was expected to."""
+    end = queue.expected_end[slot]
+    add(queue.profile, now, end, queue.cores[slot])
+    queue.freed_until = max(queue.freed_until, end)

@@ -4,9 +4,12 @@ A queue whose orders name no factor asks nothing of this; its passes see that by
 """
 
 import numpy as np
+from numba import types
 
 from simmodels.ground.compiled import compiled
-from simmodels.structures.fair_state import PARENT, used_with_parts
+from simmodels.ground.on_demand import on_demand
+from simmodels.structures.fair_state import FAIR_STATE, PARENT, used_with_parts
+from simmodels.structures.queue_state import SHARES
 from simmodels.structures.sorted_blocks import sort_pairs
 
 _BEFORE = np.iinfo(np.int64).min
@@ -40,6 +43,7 @@ def advance(fair, now):
     fair.stale = True
 
 
+@on_demand(SHARES, types.void(FAIR_STATE, types.int64, types.float64))
 @compiled
 def enter(fair, slot, now):
     """Take note that a job arrives: its user counts among its siblings from now on."""
@@ -49,6 +53,7 @@ def enter(fair, slot, now):
     fair.counted[node] = True
 
 
+@on_demand(SHARES, types.void(FAIR_STATE, types.int64, types.int64, types.float64))
 @compiled
 def count(fair, slot, cores, now):
     """Count cores that a job gets now, or (below 0) gives back."""
@@ -70,6 +75,9 @@ def refresh(fair, now):
         else:
             _rank_users(fair)
         fair.stale = False
+
+
+refresh_on_demand = on_demand(SHARES, types.void(FAIR_STATE, types.float64))(refresh)
 
 
 @compiled

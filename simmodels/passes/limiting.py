@@ -1,15 +1,24 @@
 """Limiting: which waiting jobs are over a limit, and what a start and an end change in that.
 
-A queue without limits asks nothing of this; its passes see that by one flag.
+A queue without limits asks nothing of this; its passes see that by one flag, and what holds jobs is compiled on demand.
 """
 
+from typing import Final
+
 import numpy as np
+from numba import types
 
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import MOST
-from simmodels.structures.held_jobs import next_within_limits, release_all, show_room
-from simmodels.structures.limit_state import count, exceeds
-from simmodels.structures.queue_state import CONSERVATIVE
+from simmodels.ground.on_demand import on_demand
+from simmodels.structures import held_jobs
+from simmodels.structures.limit_state import LIMIT_STATE, count, exceeds
+from simmodels.structures.queue_state import CONSERVATIVE, LIMITS, QUEUE_STATE
+from simmodels.structures.sorted_blocks import SORTED_BLOCKS
+from simmodels.structures.structure import arrays_of
+
+_PLACE: Final = types.UniTuple(types.int64, 2)
+_REPLACES: Final = arrays_of(SORTED_BLOCKS, LIMIT_STATE)
 
 
 @compiled
@@ -18,16 +27,33 @@ def is_over(queue, slot):
     return queue.limited and exceeds(queue.limits, slot, queue.cores[slot])
 
 
+@on_demand(LIMITS, _PLACE(QUEUE_STATE, types.int64, types.int64), _REPLACES)
 @compiled
 def next_allowed(queue, c, i):
     """Return the place of the first job by order, from (c, i) on, that is over no limit; (-1, -1) if there is none."""
-    return next_within_limits(queue, 0, c, i, MOST, MOST, 0.0, np.inf)
+    return held_jobs.next_within_limits(queue, 0, c, i, MOST, MOST, 0.0, np.inf)
 
 
+@on_demand(LIMITS, _PLACE(QUEUE_STATE, *(types.int64,) * 4, types.float64, types.float64), _REPLACES)
 @compiled
 def next_to_backfill(queue, c, i, free, extra, now, shadow):
     """Return what `next_fitting` does by backfill order, of jobs that are over no limit."""
-    return next_within_limits(queue, 0 if queue.same_order else 1, c, i, free, extra, now, shadow)
+    return held_jobs.next_within_limits(queue, 0 if queue.same_order else 1, c, i, free, extra, now, shadow)
+
+
+@on_demand(LIMITS, types.void(QUEUE_STATE, types.int64), _REPLACES)
+@compiled
+def lay(queue, slot):
+    """Hold a job that enters a queue, and is over a limit."""
+    held_jobs.lay(queue, slot)
+    held_jobs.put_back(queue)
+
+
+# What `held_jobs` does, for queues whose limits may be off.
+drop = on_demand(LIMITS, types.void(QUEUE_STATE, types.int64), _REPLACES)(held_jobs.drop)
+put_back = on_demand(LIMITS, types.void(QUEUE_STATE), _REPLACES)(held_jobs.put_back)
+release_all = on_demand(LIMITS, types.void(QUEUE_STATE), _REPLACES)(held_jobs.release_all)
+show_room = on_demand(LIMITS, types.void(QUEUE_STATE, types.int64), _REPLACES)(held_jobs.show_room)
 
 
 @compiled

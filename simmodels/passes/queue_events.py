@@ -12,13 +12,21 @@ from simmodels.ground.numbers import MOST
 from simmodels.ground.signals import heed_signals
 from simmodels.passes import fair_share
 from simmodels.passes.backfilling import is_behind, reservation, start_backfilled, start_heads
-from simmodels.passes.conservative import first_promise, start_reserved
-from simmodels.passes.limiting import count_end, first_in_line, is_over, note_size
+from simmodels.passes.conservative import first_promise, free_early, start_as_promised, start_reserved
+from simmodels.passes.limiting import (
+    count_end,
+    drop,
+    first_in_line,
+    is_over,
+    lay,
+    note_size,
+    put_back,
+    release_all,
+)
 from simmodels.passes.queue_order import key_for, let_start, make_scratch, sort_moving
 from simmodels.structures.classes import expect_back, have_started, new_classes, places
-from simmodels.structures.held_jobs import drop, lay, put_back, release_all
 from simmodels.structures.limit_state import lift, restore
-from simmodels.structures.profile import add, lasts_until
+from simmodels.structures.profile import lasts_until
 from simmodels.structures.queue_state import (
     CONSERVATIVE,
     DONE,
@@ -85,7 +93,6 @@ def _enter(queue, slot, now):
         queue.backfill_key[slot] = key_for(queue, queue.backfill_order, queue.backfill_row, slot, now)
     if queue.holds and is_over(queue, slot):
         lay(queue, slot)
-        put_back(queue)
         return
     insert(queue.waiting, key, slot, queue.cores[slot], queue.estimate[slot])
     if not queue.same_order:
@@ -165,8 +172,7 @@ def _release(queue, slot, now):
         end = queue.expected_end[slot]
         remove(queue.running, end, slot)
         if queue.backfilling == CONSERVATIVE and end > now:
-            add(queue.profile, now, end, queue.cores[slot])
-            queue.freed_until = max(queue.freed_until, end)
+            free_early(queue, slot, now)
 
 
 @compiled
@@ -264,7 +270,10 @@ def _start_more(queue, now, classes, backfilling, below, n):
     if backfilling == NONE:
         more, _, _, _ = start_heads(queue, now, classes, placed, below, most)
     elif backfilling == CONSERVATIVE:
-        more = start_reserved(queue, now, classes, placed, most)
+        if classes is None:
+            more = start_as_promised(queue, now, placed, most)
+        else:
+            more = start_reserved(queue, now, classes, placed, most)
     else:
         more = start_backfilled(queue, now, classes, placed, most)
     if queue.limited and queue.limits.displaced_size > 0:

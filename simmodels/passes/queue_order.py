@@ -8,8 +8,8 @@ from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.signals import heed_signals
 from simmodels.passes import fair_share
 from simmodels.passes.keys import key_of, refuse
+from simmodels.passes.limiting import release_all
 from simmodels.structures.arrays import grown
-from simmodels.structures.held_jobs import release_all
 from simmodels.structures.queue_state import CONSERVATIVE
 from simmodels.structures.sorted_blocks import new_sorted_blocks, refill, sort_pairs
 
@@ -143,7 +143,7 @@ def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
 def sort_moving(queue, now):
     """Sort what waits again, if an order moves with time."""
     if queue.shared:
-        fair_share.refresh(queue.fair, now)
+        fair_share.refresh_on_demand(queue.fair, now)
     if queue.moving:
         sort_again(queue, queue.waiting, queue.order, queue.row, queue.key, now)
     if not queue.same_order and queue.backfill_moving:

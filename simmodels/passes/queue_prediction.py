@@ -20,9 +20,9 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.numbers import Floats, Ints
+from simmodels.passes.limiting import release_all
 from simmodels.passes.queue_order import place_of
 from simmodels.structures.arrays import grown
-from simmodels.structures.held_jobs import release_all
 from simmodels.structures.line_plan import line_plan_at, make_room, shape_of
 from simmodels.structures.profile import (
     add,

@@ -3,9 +3,8 @@
 import numpy as np
 
 from simmodels.ground.compiled import compiled
-from simmodels.passes.limiting import note_size
+from simmodels.passes.limiting import note_size, release_all
 from simmodels.passes.queue_events import admit, expect
-from simmodels.structures.held_jobs import release_all
 from simmodels.structures.limit_state import count
 from simmodels.structures.profile import copy_profile
 from simmodels.structures.queue_state import CONSERVATIVE, EASY, RUNNING

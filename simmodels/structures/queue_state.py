@@ -14,10 +14,11 @@ from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import MOST, Floats, Ints
+from simmodels.ground.on_demand import ask_for
 from simmodels.structures.arrays import grown
-from simmodels.structures.fair_state import FAIR_STATE, FairState, new_fair
+from simmodels.structures.fair_state import FAIR_STATE, FairState
 from simmodels.structures.held_jobs import release_all
-from simmodels.structures.limit_state import LIMIT_STATE, LimitState, grow_slots, new_limits
+from simmodels.structures.limit_state import LIMIT_STATE, LimitState, grow_slots
 from simmodels.structures.profile import PROFILE, new_profile
 from simmodels.structures.signatures import KEY_FUNCTION, QueueOrder
 from simmodels.structures.sorted_blocks import SORTED_BLOCKS, copy_slots, new_sorted_blocks, total_cores
@@ -28,6 +29,11 @@ GREEDY: Final = 1
 EASY: Final = 2
 CONSERVATIVE: Final = 3
 BACKFILLINGS: Final = {"none": NONE, "greedy": GREEDY, "easy": EASY, "conservative": CONSERVATIVE}
+
+# The options for which functions are compiled on demand.
+LIMITS: Final = "limits"
+SHARES: Final = "shares"
+PROMISES: Final = "conservative backfilling"
 
 # What a slot is doing.
 COMING: Final = 0
@@ -365,17 +371,16 @@ def reservations(queue):
 _EMPTY: Final = np.empty(0, np.float64)
 
 
-@cache
-def _no_limits() -> LimitState:
-    """Return what stands in for limits where there are none: nothing is counted in it, so queues share it."""
-    made: LimitState = new_limits(0, 0, 0)
-    return made
+@compiled
+def _nothing_counted():
+    """Return what stands in for limits and for shares where there are none; their arrays are empty."""
+    return structref.new(LIMIT_STATE), structref.new(FAIR_STATE)
 
 
 @cache
-def _no_fair() -> FairState:
-    """Return the same for shares."""
-    made: FairState = new_fair(0, 1, 1.0, 1.0, False, 1.0)
+def _no_limits_or_shares() -> tuple[LimitState, FairState]:
+    """Return `_nothing_counted`, which all queues may share."""
+    made: tuple[LimitState, FairState] = _nothing_counted()
     return made
 
 
@@ -416,6 +421,9 @@ def open_queue(
     fair
         What users have used, with n slots; None where no order asks.
     """
+    for option, asked in ((LIMITS, limits), (SHARES, fair), (PROMISES, backfilling == "conservative" or None)):
+        if asked is not None:
+            ask_for(option)
     submit, runtime, estimate, cores = columns
     same = backfill_order is None or backfill_order is order
     second = order if backfill_order is None else backfill_order
@@ -436,8 +444,8 @@ def open_queue(
         MOST if max_starts is None else max_starts,
         MOST if max_backfills is None else max_backfills,
         limits is not None,
-        _no_limits() if limits is None else limits,
+        _no_limits_or_shares()[0] if limits is None else limits,
         fair is not None,
-        _no_fair() if fair is None else fair,
+        _no_limits_or_shares()[1] if fair is None else fair,
     )
     return queue

@@ -8,6 +8,7 @@ from numba.core import cgutils
 from numba.experimental import structref
 from numba.extending import intrinsic
 
+from simmodels.ground.borrowing import Field
 from simmodels.ground.compiled import compiled
 
 
@@ -17,6 +18,11 @@ class Structure(types.StructRef):
     def preprocess_fields(self, fields):
         """Forget literal types, so that one compiled version serves all."""
         return tuple((name, types.unliteral(of)) for name, of in fields)
+
+
+def arrays_of(*kinds: Structure) -> frozenset[Field]:
+    """Return all fields of structures that hold arrays or structures."""
+    return frozenset((type(kind).__name__, name) for kind in kinds for name in kind.field_dict)
 
 
 class Handle(structref.StructRefProxy):
@@ -72,7 +78,8 @@ def found_at(kind: Structure) -> Callable[..., Any]:
 def copied(_context: Any, structure: Any) -> Any:  # noqa: ANN401  numba's
     """Return a structure with copies of the arrays and structures that another one has; for compiled code.
 
-    What lies in no array or structure, such as an address, is the same in both.
+    What lies in no array or structure, such as an address, is the same in both; where there is no structure, there is
+    none.
     """
 
     def new_one(_: Any) -> Any:  # noqa: ANN401  numba compiles it
@@ -90,7 +97,11 @@ def copied(_context: Any, structure: Any) -> Any:  # noqa: ANN401  numba's
             if isinstance(kind, types.Array):
                 value = context.compile_internal(builder, lambda array: array.copy(), kind(kind), (value,))
             elif isinstance(kind, Structure):
-                value = context.compile_internal(builder, copied_inner, kind(kind), (value,))
+                held = cgutils.alloca_once_value(builder, value)
+                there = cgutils.create_struct_proxy(kind)(context, builder, value=value).meminfo
+                with builder.if_then(cgutils.is_not_null(builder, there)):
+                    builder.store(context.compile_internal(builder, copied_inner, kind(kind), (value,)), held)
+                value = builder.load(held)
             else:
                 context.nrt.incref(builder, kind, value)
             setattr(into, name, value)

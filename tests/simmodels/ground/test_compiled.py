@@ -115,7 +115,7 @@ def test_compiling_is_announced_once_a_process_and_not_by_workers_nor_if_all_is_
         command = [sys.executable, script, where]
         return subprocess.run(command, env=env, stderr=subprocess.PIPE, text=True, check=True).stderr
 
-    line = f"compiling code for your own functions (once, about 15 s of processor time); kept in {tmp_path / 'one'}\n"
+    line = f"compiling code for your own functions (once, about 10 s of processor time); kept in {tmp_path / 'one'}\n"
     assert (said("here", "one"), said("here", "one")) == (line, "")
     assert said("worker", "two") == ""
     assert said("here", "three", SCHEDLAB_QUIET="1") == ""
