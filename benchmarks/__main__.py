@@ -60,6 +60,7 @@ def main() -> None:
         "busy %",
         "read back s",
         "per core s, x reference",
+        "CPU s, x C program",
     ):
         table.add_column(column, justify="left" if column == "case" else "right")
     results = {}
@@ -80,6 +81,7 @@ def main() -> None:
             f"{100 * median['busy']:.1f}" if "busy" in median else "",
             f"{median['read_s']:.2f}" if "read_s" in median else "",
             f"{median['times_reference']:,.0f}" if "times_reference" in median else "",
+            f"{median['times_c']:.2f}" if "times_c" in median else "",
         )
         console.print(f"{name}: {median['wall_s']:.3f} s, {median['peak_mb']:,.0f} MB")
     console.print(table)

@@ -13,6 +13,7 @@ import numpy as np
 
 import simmodels as sm
 import workloads as wl
+from benchmarks.beside_c import c_cases
 from benchmarks.capacity import capacity_cases
 from benchmarks.market import market_cases
 from benchmarks.measuring import Cases, Figures, peak_mb, trace
@@ -262,5 +263,5 @@ def _trials() -> Cases:
     }
 
 
-CASES: Final = _replays() | model_cases() | _campaigns() | _trials() | market_cases() | capacity_cases()
+CASES: Final = _replays() | c_cases() | model_cases() | _campaigns() | _trials() | market_cases() | capacity_cases()
 """Every case by its name, in the order in which they are measured."""
