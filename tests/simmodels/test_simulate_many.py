@@ -12,7 +12,8 @@ import workloads as wl
 CORES = 8
 LOG = sm.Workload([1, 2, 3], [0, 1, 2], [10, 10, 5], [10, 10, 5], [1, 2, 1], max_cores=2)
 
-times = st.floats(0, 300) | st.integers(0, 30).map(float)
+# A slowdown is a number: 300 s by the least that there is above 0 is more than the largest.
+times = st.floats(1e-300, 300) | st.integers(0, 30).map(float)
 jobs = st.tuples(times, st.just(0.0) | st.just(-1.0) | times, times, st.integers(1, CORES))
 policies = st.fixed_dictionaries(
     {"order": st.sampled_from(["FCFS", "SAF", "LPF", "WFP3", "RANDOM", "SPF"])},
