@@ -1,7 +1,7 @@
 """Scheduler: a process that serves one cluster, the base of every scheduler."""
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NoReturn
@@ -191,6 +191,10 @@ class Scheduler(Decider):
     def is_idle(self) -> bool:
         """Whether no job that was submitted here waits or runs."""
         return not (self._submitted or self._in_line or self._begun)
+
+    def may_start(self, job: Job, most: Mapping[Cluster, int]) -> bool:
+        """Whether a job of elsewhere may start here at some time, though clusters have that many cores at most."""
+        return job.cores <= min(self.widest, most[self.cluster])
 
     def predict_start(self, job: Job) -> float:
         """Return when a job would start by the estimates of the jobs that run and wait, without further arrivals.

@@ -153,7 +153,7 @@ class Forwarding:
     def may_move(self, most: Mapping[Cluster, int], now: float) -> bool:
         """Return whether a task that waits fits into another place, though clusters have that many cores at most."""
         return any(
-            has_data and place != sent.place and sent.run.cores <= min(scheduler.widest, most[scheduler.cluster])
+            has_data and place != sent.place and scheduler.may_start(sent.run, most)
             for sent in self.waiting()
             for place, (scheduler, has_data) in enumerate(
                 zip(self.into, auction_events.takes(self._state, sent.number, now), strict=True)

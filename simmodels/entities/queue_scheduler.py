@@ -258,13 +258,23 @@ class QueueScheduler(Scheduler):
 
     def stuck(self, most: Mapping[Cluster, int]) -> Sequence[Job]:
         """Return the jobs that wait here and never start: too wide ones, and all others, if these block the queue."""
-        too_wide, queued = super().stuck(most), self.queued
-        wide = {id(job) for job in too_wide}
+        return self.waiting if self._is_blocked(self.queued, most) else super().stuck(most)
+
+    def may_start(self, job: Job, most: Mapping[Cluster, int]) -> bool:
+        """Whether a job of elsewhere may start here: it is not too wide, nor behind such that block the queue."""
+        if not super().may_start(job, most):
+            return False
+        depth = self.options.queue_depth
+        is_seen = depth is None or len(self.queued) < depth
+        return not self._is_blocked([*self._ahead_of(job), job] if is_seen else self.queued, most)
+
+    def _is_blocked(self, queued: Sequence[Job], most: Mapping[Cluster, int]) -> bool:
+        """Whether too wide jobs keep all others from starting, if these are in the queue, in order."""
         if queued and self.options.backfilling == "none" and not self.order.moving:
             late_s = math.inf if self.options.threshold_s is None else self.options.threshold_s
             if late_s == math.inf or self.env.now - queued[0].submit_s > late_s:  # nobody goes before it any more
                 queued = queued[:1]
-        return self.waiting if queued and all(id(job) in wide for job in queued) else too_wide
+        return bool(queued) and all(job.cores > most[self.cluster] for job in queued)
 
     @property
     def jobs_not_done(self) -> list[Job]:

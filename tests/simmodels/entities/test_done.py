@@ -148,3 +148,31 @@ def test_a_task_that_may_move_to_where_it_can_start_is_waited_for() -> None:
     schedule = recorded(env, until=sm.all_done(env))
     assert schedule.cluster.tolist() == [1]
     assert schedule.start_s.tolist() == [56]  # 8 times 7 s
+
+
+@pytest.mark.parametrize(
+    ("options", "start_s"),
+    [
+        ({"backfilling": "none"}, math.nan),
+        ({"backfilling": "none", "threshold_s": 5.0}, math.nan),
+        ({"queue_depth": 1}, math.nan),
+        ({"backfilling": "none", "order": "SAF"}, 30),  # before the wide one
+        ({"queue_depth": 2}, 30),
+    ],
+)
+def test_a_task_that_may_move_only_to_where_it_is_blocked_too_ends_and_says_why(
+    options: dict[str, Any], start_s: float
+) -> None:
+    """A job of 16 blocks each of two queues where at most 12 are ever on; the third waits in one of them."""
+    env = sm.Environment(seed=1)
+    walks = [sm.Cluster(env, name, machines=16, cores_per_machine=1, kind=name) for name in "AB"]
+    for each in walks:
+        sm.MarkovCapacity(env, each, low=4, high=12, step=4, period_s=10)
+    into = [sm.QueueScheduler(env, each, **options) for each in walks]
+    auction = sm.Auctioneer(env, into, forward=True, rebalance_s=7)
+    sm.Source(env, [sm.Workflow(number, 20, [3], 16, kind=[name]) for number, name in enumerate("AB")], into=auction)
+    sm.Source(env, sm.Workload([3], [30], [3], [3], [2]), into=auction)
+    recorder = sm.Recorder(env)
+    with refused("job 0 of 16 cores and ...", sm.StoppedError):
+        env.run(until=sm.all_done(env) | env.timeout(200))
+    np.testing.assert_equal(recorder.schedule().start_s, [math.nan, math.nan, start_s])
