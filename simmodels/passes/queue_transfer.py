@@ -5,10 +5,11 @@ import numpy as np
 from simmodels.ground.compiled import compiled
 from simmodels.passes.limiting import note_size, release_all
 from simmodels.passes.queue_events import admit, expect
+from simmodels.structures.held_jobs import held_slots
 from simmodels.structures.limit_state import count
 from simmodels.structures.profile import copy_profile
 from simmodels.structures.queue_state import CONSERVATIVE, EASY, RUNNING
-from simmodels.structures.sorted_blocks import refill
+from simmodels.structures.sorted_blocks import insert, refill
 
 
 @compiled
@@ -40,16 +41,21 @@ def take_over(queue, old, start, now):
 
 
 @compiled
-def _copy_list(queue, ordered, old, place, cores):
-    """Hold what another list holds, by new slots: place[slot], with these cores by new slot; the order stays."""
+def _copy_list(queue, ordered, old, place, key, held):
+    """List what another list has, and the slots that are held beside it, by new slots: place[slot]; the order stays."""
+    stands_in = np.zeros(place.size, np.bool_)  # a held slot is listed there at most for its cohort, or for a party
+    stands_in[held] = True
     n = 0
     for c in range(old.blocks):
         b = old.chain[c]
         for i in range(old.count[b]):
-            queue.ends[n] = old.key[b, i]
-            queue.slots[n] = place[old.slot[b, i]]
-            n += 1
-    refill(ordered, queue.ends, queue.slots, cores, queue.estimate, n)
+            if not stands_in[old.slot[b, i]]:
+                queue.ends[n] = old.key[b, i]
+                queue.slots[n] = place[old.slot[b, i]]
+                n += 1
+    refill(ordered, queue.ends, queue.slots, queue.cores, queue.estimate, n)
+    for slot in place[held]:
+        insert(ordered, key[slot], slot, queue.cores[slot], queue.estimate[slot])
 
 
 @compiled
@@ -66,8 +72,6 @@ def carry_on(queue, old, kept):
     kept
         int64[k], the slots that wait or run in it, increasing.
     """
-    if old.limited:
-        release_all(old)
     place = np.full(max(old.arrived, 1), -1)
     for k in range(kept.size):
         slot = kept[k]
@@ -85,7 +89,7 @@ def carry_on(queue, old, kept):
     queue.arrived = kept.size
     queue.warm_started = queue.warm - (old.warm - old.warm_started)
     queue.free = old.free
-    room = max(queue.placed.size, old.waiting.size, old.running.size)
+    room = max(queue.placed.size, kept.size)
     queue.ends, queue.slots = np.empty(room, np.float64), np.empty(room, np.int64)
     queue.ends2, queue.slots2 = np.empty(room, np.float64), np.empty(room, np.int64)
     queue.placed = np.empty(room, np.int64)
@@ -96,10 +100,11 @@ def carry_on(queue, old, kept):
             else:
                 note_size(queue, k)
         queue.limits.tightened = True
-    _copy_list(queue, queue.waiting, old.waiting, place, queue.cores)
+    held = held_slots(old) if old.limited else place[:0]
+    _copy_list(queue, queue.waiting, old.waiting, place, queue.key, held)
     if not queue.same_order:
-        _copy_list(queue, queue.backfill, old.backfill, place, queue.cores)
-    _copy_list(queue, queue.running, old.running, place, queue.cores)
+        _copy_list(queue, queue.backfill, old.backfill, place, queue.backfill_key, held)
+    _copy_list(queue, queue.running, old.running, place, queue.expected_end, held[:0])
     copy_profile(queue.profile, old.profile)
     queue.next_reserved_start = old.next_reserved_start
     queue.freed_until = old.freed_until

@@ -294,11 +294,18 @@ def _release(queue, slot, v, after):
 
 
 @compiled
+def held_slots(queue):
+    """Return int64[k], the slots that are held."""
+    slots = np.empty(queue.limits.jobs.size, np.int64)
+    copy_slots(queue.limits.jobs, slots)
+    return slots
+
+
+@compiled
 def release_all(queue):
     """List all that is held."""
     limits = queue.limits
-    slots = np.empty(limits.jobs.size, np.int64)
-    copy_slots(limits.jobs, slots)
+    slots = held_slots(queue)
     lists = _lists(queue)
     for slot in slots:
         cohort = limits.cohort[slot]

@@ -85,3 +85,25 @@ def test_those_that_wait_are_the_same_whether_or_not_they_are_held(how: dict[str
     for replay in (one, other):
         replay.run()
     assert one.start_s.tolist() == other.start_s.tolist()
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_a_snapshot_leaves_what_is_held_where_it_is(how: dict[str, Any]) -> None:
+    jobs, _ = crowd(0)
+    options = QueueOptions.checked(**how, limits=[{"by": "user", "jobs": 1}, {"by": "queue", "cores": 16}])
+    replay, whole = (Replay(jobs, cores=32, options=options) for _ in range(2))
+    whole.run()
+    starts = dict(zip(jobs.job_id.tolist(), whole.start_s.tolist(), strict=True))
+    most = 0
+    for until_s in np.arange(50.0, 2000.0, 150.0):
+        replay.run(until_s)
+        before = held(replay._queue)
+        most = max(most, before)
+        fork = replay.snapshot().fork()
+        assert held(replay._queue) == before
+        fork.run()
+        found = dict(zip(fork.workload.job_id.tolist(), fork.start_s.tolist(), strict=True))
+        assert found == {job: starts[job] for job in found}
+    assert most > 0
+    replay.run()
+    assert replay.start_s.tolist() == whole.start_s.tolist()
