@@ -119,8 +119,8 @@ class Replay:
         Raises
         ------
         RequestError
-            An order gave no number for a job; what a Python order raised is raised again. Or a run was left by Ctrl-C,
-            in the middle of an instant: there is no going on from there.
+            An order gave no number for a job; what a Python order raised is raised again. Or a run ended with an error,
+            or was left by Ctrl-C: there is no going on from there.
         """
         self._require_whole()
         if watched >= 0 and not math.isnan(self.start_s[watched]):
@@ -130,7 +130,6 @@ class Replay:
         self._left = True
         both = self.start_s, self.end_s
         fine = replay(self._queue, self._loop, self._by_event, kill, until_s, stop, watched, *both)
-        self._left = False
         seen = watched >= 0 and not math.isnan(self.start_s[watched])
         reached_s = until_s if math.isfinite(until_s) and not seen else -math.inf
         self._reached_s = max(self._reached_s, reached_s, float(loop_now(self._loop)))
@@ -138,11 +137,12 @@ class Replay:
             slot, now = refused(self._queue)
             job = self.workload.job(slot if self._rows is None else int(self._rows[slot]))
             raise_refused(job, now, self.options.order, self.options.backfill_order)
+        self._left = False
 
     def _require_whole(self) -> None:
-        """Refuse to use what Ctrl-C left in the middle of an instant."""
+        """Refuse to go on after an error, or from the middle of an instant, where Ctrl-C left it."""
         if self._left:
-            raise RequestError("the replay was interrupted in the middle of an instant", "make a new one")
+            raise RequestError("the replay failed, or was interrupted in the middle of an instant", "make a new one")
 
     def snapshot(self) -> "Snapshot[Replay]":
         """Return where the replay is, which stays so while the replay goes on."""

@@ -50,7 +50,7 @@ class ReplayOnMachines:
         ------
         RequestError
             An order or a bid gave no number for a job or task; what a Python function raised is raised again. Or a run
-            was left by Ctrl-C, in the middle of an instant: there is no going on from there.
+            ended with an error, or was left by Ctrl-C: there is no going on from there.
         StoppedError
             A job was lost too often in a row, or machines were repaired too often while all waited.
         """
@@ -58,7 +58,6 @@ class ReplayOnMachines:
         part, work = self.part, self.part.work
         self._left = True
         fine = part.run(until_s)
-        self._left = False
         self._reached_s = max(self._reached_s, until_s)
         if not fine:
             part.refuse()
@@ -69,11 +68,12 @@ class ReplayOnMachines:
         if platform.repairs:
             jobs = ((int(work.job_id[row]), int(work.cores[row])) for row in part.waiting())
             raise waits_too_long([*jobs], platform.repairs, platform.now_s)
+        self._left = False
 
     def _require_whole(self) -> None:
-        """Refuse to use what Ctrl-C left in the middle of an instant."""
+        """Refuse to go on after an error, or from the middle of an instant, where Ctrl-C left it."""
         if self._left:
-            raise RequestError("the replay was interrupted in the middle of an instant", "make a new one")
+            raise RequestError("the replay failed, or was interrupted in the middle of an instant", "make a new one")
 
     @property
     def submit_s(self) -> Floats:

@@ -19,6 +19,7 @@ from tests.attacks import model_drawing
 from tests.attacks.model_runs import run_on_both
 from tests.model_scripts import rigid
 from tests.on_machines import assert_same
+from tests.refused import refused
 
 INSTANTS = st.lists(st.integers(0, 160).map(lambda half_s: half_s / 2), min_size=1, max_size=4).map(sorted)
 SEEDS = st.integers(0, 10**9)
@@ -218,6 +219,28 @@ def test_a_schedule_knows_what_has_happened_so_far() -> None:
     assert np.isnan(snapshot.start_s).all()  # notice was given at 8 s: what needs all machines waits
     assert found.window == (0.0, 13.0)
     assert found.end_s.tolist()[0] == 12.0  # 10 s of work, and two checkpoints
+
+
+@pytest.mark.parametrize(
+    ("work", "given"),
+    [
+        (rigid((0, 15, 4)), {}),
+        (rigid((0, 15, 4)), {"heuristic": "FirstFit"}),
+        (sm.Workflow(1, 0.0, [15.0], 4), {"bid": "FIFO"}),
+    ],
+)
+def test_there_is_no_going_on_after_an_error(work: Any, given: dict[str, Any]) -> None:
+    on = sm.Site(cores_per_machine=4, capacity=[(0, 1), (10, 0), (20, 1), (30, 0), (40, 1)])
+    replay = ReplayOnMachines(replace(modelled(work, on=on, **given), max_requeues=1))
+    replay.run(25)
+    earlier = replay.snapshot().fork()
+    for each in (replay, earlier):
+        with pytest.raises(sm.StoppedError, match="was lost 2 times in a row by 30 s"):
+            each.run()
+        assert np.isnan(each.schedule().end_s).all()
+        for use in (each.snapshot, each.run):
+            with refused("the replay failed, or was interrupted in the middle of an instant; make a new one"):
+                use()
 
 
 # -- where no queue decides -------------------------------------------------------------------------------
