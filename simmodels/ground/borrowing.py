@@ -107,15 +107,19 @@ def _replaced_by(statement: Any, state: Any) -> frozenset[Field] | None:  # noqa
     if isinstance(statement, ir.SetAttr) and _refers(kinds[statement.value.name]):
         return frozenset({_field(kinds[statement.target.name], statement.attr)})
     call = getattr(statement, "value", None)
+    if isinstance(statement, ir.SetItem | ir.StaticSetItem) and _reaches(kinds[statement.target.name]):
+        return None
     if not isinstance(statement, ir.Assign) or not isinstance(call, ir.Expr) or call.op != "call":
         return frozenset()
     signature, called = state.calltypes[call], kinds[call.func.name]
-    of_structures = any(map(_has_structure, signature.args))
-    unknown: frozenset[Field] | None = None if of_structures else frozenset()
+    if isinstance(called, types.NamedTupleClass):
+        return frozenset()
     for each in called.templates if isinstance(called, types.Function) else ():
         declared: frozenset[Field] | None = getattr(getattr(each, "_definition_func", None), REPLACES, None)
         if declared is not None:
             return declared
+    reaches = any(map(_reaches, (called, *signature.args)))
+    unknown: frozenset[Field] | None = None if reaches else frozenset()
     if not isinstance(called, types.Dispatcher):
         return unknown
     overloads = called.dispatcher.get_overload.__self__.overloads  # of what compiled code calls
@@ -124,10 +128,18 @@ def _replaced_by(statement: Any, state: Any) -> frozenset[Field] | None:  # noqa
     return unknown if found is None else found.replaces  # also where it finds a structure at an address
 
 
-def _has_structure(kind: Any) -> bool:  # noqa: ANN401  as above
+def _reaches(kind: Any) -> bool:  # noqa: ANN401  as above
+    """Return whether unknown code may replace something that is counted by a value of a type: what is its method too.
+
+    It may in a structure and in a list of what is counted, and in anything that is not known here.
+    """
     if isinstance(kind, types.BaseTuple):
-        return any(map(_has_structure, kind.types))  # type: ignore[attr-defined]  # as above
-    return isinstance(kind, types.StructRef)
+        return any(map(_reaches, kind.types))  # type: ignore[attr-defined]  # as above
+    if isinstance(kind, types.BoundFunction):
+        return _reaches(kind.this)
+    if isinstance(kind, types.List):
+        return _refers(kind.dtype)
+    return not isinstance(kind, (*_PLAIN, types.Array, types.UnicodeType))
 
 
 def _field(kind: Any, name: str) -> Field:  # noqa: ANN401  as above
@@ -152,6 +164,8 @@ def _origins(statements: list[Any], kinds: dict[str, Any]) -> dict[str, set[Fiel
             elif isinstance(value, ir.Expr):
                 if value.op == "getattr" and isinstance(kinds[value.value.name], types.StructRef):
                     origins.add(_field(kinds[value.value.name], value.attr))
+                if value.op in {"getitem", "static_getitem"} and isinstance(kinds[value.value.name], types.List):
+                    origins.add(_field(kinds[value.value.name], "entries"))
                 for part in value.list_vars():  # type: ignore[no-untyped-call]  # numba's
                     origins |= found.get(part.name, set())
             changed |= len(origins) > before

@@ -1,4 +1,4 @@
-# ruff: noqa: ANN001, ANN201  numba gives what it compiles its types
+# ruff: noqa: ANN001, ANN201, ANN202  numba gives what it compiles its types
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, call-arg"
 """Which compiled functions count no references: those that nobody can take what they read from."""
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numba import types
 from numba.experimental import structref
+from numba.extending import overload
 
 from simmodels.ground.borrowing import Counting, without_counts
 from simmodels.ground.compiled import LINKED, compiled
@@ -127,12 +128,52 @@ def reads_across_an_address(box, address):
     return one[0]
 
 
+def enlarge_all(boxes):
+    """Stand for code that is no function of the project."""
+    raise NotImplementedError
+
+
+@overload(enlarge_all)
+def _enlarge_all(boxes):
+    def code(boxes):
+        for box in boxes:
+            enlarge(box)
+
+    return code
+
+
+@compiled
+def reads_across_a_list(box, boxes):
+    one = box.one
+    enlarge_all(boxes)
+    return one[0]
+
+
+@compiled
+def reads_an_entry(columns):
+    return columns[0][0] + columns[1][0]
+
+
+@compiled
+def clears(columns):
+    columns.clear()
+
+
+@compiled
+def reads_an_entry_across(columns):
+    first = columns[0]
+    clears(columns)
+    return first[0]
+
+
 @compiled
 def calls_all(box):
     hands_out(box)
     found = reads(box) + makes(box) + chooses(box) + reads_the_other_across(box) + reads_across(box)
     found += reads_a_part_across(box) + gives(box) + gives_the_other(box)
-    found += reads_across_an_address(box, address_of(box))
+    found += reads_across_an_address(box, address_of(box)) + reads_across_a_list(box, [box])
+    columns = [box.one, box.other]
+    found += reads_an_entry(columns) + reads_an_entry_across(columns)
     keeps(box)
     return found
 
@@ -152,17 +193,22 @@ def of(made: Any) -> Counting:  # noqa: ANN401  a dispatcher
 
 
 def test_what_is_read_is_there(found: float) -> None:
-    assert found == 20 + 20 + 3 + 4 + 4 + 2 + 2 + 4 + 2
+    assert found == 20 + 20 + 3 + 4 + 4 + 2 + 2 + 4 + 2 + 2 + 6 + 2
 
 
-@pytest.mark.parametrize("made", [reads, reads_the_other_across, reads_what_it_is_given, gives_the_other])
+@pytest.mark.parametrize(
+    "made", [reads, reads_the_other_across, reads_what_it_is_given, gives_the_other, reads_an_entry]
+)
 def test_a_function_borrows_what_nobody_replaces_meanwhile(made: object, found: float) -> None:
     assert of(made).borrows
 
 
 @pytest.mark.parametrize(
     "made",
-    [enlarge, reads_across, reads_a_part_across, gives, reads_across_an_address, makes, chooses, hands_out, keeps],
+    [
+        *[enlarge, reads_across, reads_a_part_across, gives, reads_across_an_address, makes, chooses, hands_out, keeps],
+        *[reads_across_a_list, reads_an_entry_across],
+    ],
 )
 def test_a_function_counts_what_it_makes_keeps_hands_out_or_reads_after_it_may_be_replaced(
     made: object, found: float
