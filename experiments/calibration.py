@@ -1,6 +1,6 @@
 """Calibration: how far the replay of a log is from what the log records, and what in the log may be the cause."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -40,6 +40,8 @@ _FEW: Final = 0.01
 """For this share of the time the machine may be over-full, and this share of the work may have no start."""
 _MANY: Final = 0.05
 """Above this share of jobs without a limit, orders by limit are orders of something else."""
+_PARTS: Final = ("partition", "queue")
+"""The columns whose values a replay on one machine does not know."""
 _OUTAGE_S: Final = 6 * HOUR
 """So long no job starts, though the cores of the first that waits are free: an outage, or a reservation."""
 
@@ -68,8 +70,8 @@ class Calibration:
         The most cores that were in use at once by the log, and the cores of the replay's machine.
     outages_s
         Spans in which no job started, though the cores of the first that waited were free: begin and end.
-    clusters
-        How many clusters the replay has.
+    divided_by
+        By which columns the replay divides its jobs: into clusters, or under limits.
 
     Notes
     -----
@@ -88,7 +90,7 @@ class Calibration:
     peak_cores: int
     cores: int
     outages_s: tuple[tuple[float, float], ...]
-    clusters: int
+    divided_by: tuple[str, ...]
 
     def factor(self, measure: str = "mean_wait_s") -> float:
         """Return how many times as long as in the replay a wait of the log is; infinite or NaN without waits."""
@@ -160,8 +162,16 @@ def calibrate(replayed: Schedule) -> Calibration | None:
         held.peak,
         held.size,
         held.outages_s() if known else (),
-        len(replayed.clusters),
+        _divided_by(replayed),
     )
+
+
+def _divided_by(replayed: Schedule) -> tuple[str, ...]:
+    """Return by which columns a replay divides its jobs: into clusters, or under limits."""
+    if len(replayed.clusters) > 1:
+        return _PARTS  # the columns by which a router sends jobs are not known
+    limits = replayed.terms.limits
+    return () if limits is None else limits.columns
 
 
 def _correlation(one: Floats, other: Floats) -> float:
@@ -273,33 +283,29 @@ class Held:
         return tuple(found)
 
 
-def lanes_of(log: Workload, column: str, cores: int) -> tuple[ClusterSpec, ...]:
+def lanes_of(log: Workload, column: str) -> tuple[ClusterSpec, ...]:
     """Return a cluster for each value of a column, of as many cores as its jobs had in use at most.
 
     Parameters
     ----------
-    log, column, cores
-        A log that says when its jobs started, the column, such as ``"partition"``, and the cores of the machine.
+    log, column
+        A log that says when its jobs started, and the column, such as ``"partition"``.
 
     Raises
     ------
     RequestError
-        The log does not say it, or has more cores in use so than the machine has: the values share some.
+        The log does not say it.
     """
-    remedy = "give the cores of each: --clusters CORES:NUMBER,..."
     wait_s, of = logged_wait_s(log), log.numbers.get(column)
     if of is None or np.isnan(wait_s).all():
-        raise RequestError(f"{log.name} does not say how many cores each {column} has", remedy)
+        what = f"{log.name} does not say how many cores each {column} has"
+        raise RequestError(what, "give the cores of each: --clusters CORES:NUMBER,...")
     found = []
     for value in np.unique(of[log.known()]).tolist():
         mine = log.known() & (of == value)
-        peak = Held(log.take(mine), wait_s[mine], cores).peak if (mine & ~np.isnan(wait_s)).any() else 0
-        found.append(ClusterSpec(f"{value:.0f}", max(peak, int(log.cores[mine].max()))))
-    total = sum(spec.cores for spec in found)
-    if total > cores:
-        of_log = f"the {count_of(len(found), column)} of {log.name}"
-        what = f"{of_log} share cores: alone, they use up to {total:,}, and the machine has {cores:,}"
-        raise RequestError(what, f"{remedy}, or limit each on one machine: --limits FILE")
+        widest = int(log.cores[mine].max())
+        peak = Held(log.take(mine), wait_s[mine], widest).peak if (mine & ~np.isnan(wait_s)).any() else 0
+        found.append(ClusterSpec(f"{value:.0f}", max(peak, widest)))
     return tuple(found)
 
 
@@ -383,7 +389,7 @@ def causes_of(calibration: Calibration, log: Workload, *, fitted: bool = False) 
         yield f"the log has up to {calibration.peak_cores:,} cores in use, the machine {calibration.cores:,}"
     if calibration.known_share < 1 - _FEW:
         yield f"the log says when jobs started for {percent(calibration.known_share)} of its core hours only"
-    yield from _not_in_the_replay(log, calibration.clusters)
+    yield from _not_in_the_replay(log, calibration.divided_by)
     if calibration.free_share > _MUCH:
         share = percent(calibration.free_share)
         yield f"cores were free in {share} of the waiting time (holds, user limits, jobs ahead)"
@@ -394,10 +400,10 @@ def causes_of(calibration: Calibration, log: Workload, *, fitted: bool = False) 
     yield "priorities that no order tried has" if fitted else "another order, or priorities, than those replayed"
 
 
-def _not_in_the_replay(log: Workload, clusters: int) -> Iterator[str]:
-    """Hand out what jobs of a log had or asked for that a replay on this many clusters does not know, a clause each."""
-    for name in ("partition", "queue") if clusters == 1 else ():
-        if (count := several(log, name)) > 1:
+def _not_in_the_replay(log: Workload, divided_by: Collection[str]) -> Iterator[str]:
+    """Hand out what jobs of a log had or asked for that a replay divided by these columns does not know."""
+    for name in _PARTS:
+        if name not in divided_by and (count := several(log, name)) > 1:
             yield f"the log has {count} {name}s with at least 1 % of the jobs each, the replay one"
     for what, share in not_modelled(log):
         if share > _FEW:

@@ -16,11 +16,13 @@ from experiments.policy import TARGETED
 from experiments.workflow_inputs import WorkflowFolder, parse_clusters
 from simmodels.clusters.capacity import Capacity
 from simmodels.clusters.checkpoints import Checkpoints
+from simmodels.clusters.limits import Limits
 from simmodels.clusters.site import Site
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.numbers import as_integer
 from simmodels.ground.streams import entropy
-from simmodels.model import LANES
+from simmodels.model import LANES, Model, RouterName
+from simmodels.policies.queue_options import QueueOptions
 from simmodels.results.schedule import ClusterSpec
 from simmodels.units import WEEK
 from simmodels.work.workload import Workload
@@ -48,6 +50,8 @@ class Scenario:
         The clusters in words.
     notes
         What came in, and what became of it, a line each.
+    shared
+        Limits under which partitions, or queues, share the cluster, in place of a router; None where none do.
     """
 
     workload: Workload
@@ -56,6 +60,15 @@ class Scenario:
     reference: Workload | None = None
     where: str = ""
     notes: tuple[str, ...] = ()
+    shared: Limits | None = None
+
+    def on_one_machine(self, options: Mapping[str, Any], limits: Limits | None) -> Mapping[str, Any]:
+        """Return the options of a policy in which limits, beside those given, replace the router to what is shared."""
+        column = LANES.get(options.get("router"))
+        if self.shared is None or column not in self.shared.columns:
+            return options
+        others = {name: value for name, value in options.items() if name != "router"}
+        return {**others, "limits": self.shared.beside(limits)}
 
     @property
     def cores(self) -> int | None:
@@ -114,7 +127,8 @@ class ScenarioRequest:
         The file of a log, the folder of workflows; one of them at least.
     clusters
         The clusters, such as 3x1000:Kind1,2000; a cluster without a kind accepts any task. For the router
-        ByPartition, or ByQueue, the cores of each partition or queue, by its number, such as 1000:1,64:3.
+        ByPartition, or ByQueue, the cores of each partition or queue, by its number, such as 1000:1,64:3; where these
+        are more than the machine has (--cores), they share it.
     site
         What is said of all clusters alike.
     from_s
@@ -172,9 +186,6 @@ class ScenarioRequest:
         """Check what can be checked before anything is read, and whatever the policies are."""
         if self.log is None and self.folder is None:
             raise RequestError("there is nothing to simulate", "give --workload FILE or --workflows FOLDER")
-        cores = self.log.cores if self.log is not None else None
-        if self.clusters is not None and cores is not None:
-            raise RequestError("--cores and --clusters exclude each other", "omit one of them")
         size = self.cores_per_machine
         for given, option in (
             (self.capacity_source, "--walk or --series"),
@@ -200,6 +211,8 @@ class ScenarioRequest:
             targeted=not heuristics.isdisjoint(TARGETED),
             lanes=next((LANES[router] for each in policies if (router := each.get("router")) in LANES), None),
         )
+        if found.lanes is None and found.clusters is not None and found.log is not None and found.log.cores is not None:
+            raise RequestError("--cores and --clusters exclude each other", "omit one of them")
         if found.reference is not None and not found.targeted:
             raise RequestError(
                 "--reference has no effect", "choose a heuristic with targets (TargetStretch, TargetAsap, ...)"
@@ -267,7 +280,8 @@ class ScenarioRequest:
                 work = Workload.concat([log, flows], name=f"{log.name} + {name}")
             window_s = self._window(work) if self.windowed else None
             found: list[str] = []
-            on = self._sites(size, work, window_s, found.append)
+            asked, shared = (self, None) if log is None or self.lanes is None else self._laned(log, self.lanes, size)
+            on = asked._sites(size, work, window_s, found.append)  # noqa: SLF001  of this class
             if log is None or limit is not None or on is None or self.log is None:
                 break
             # Only the capacity says how wide a job may be; without those that are wider, the window may be another.
@@ -277,7 +291,7 @@ class ScenarioRequest:
             else:
                 log = fitting
         reference = self._reference_jobs(work, window_s) if self.targeted else None
-        scenario = Scenario(workload=work, on=on, window_s=window_s, reference=reference)
+        scenario = Scenario(workload=work, on=on, window_s=window_s, reference=reference, shared=shared)
         scenario = replace(scenario, where=self._where(scenario))
         return replace(scenario, notes=(*self._introduced(log, len(flows), scenario), *found))
 
@@ -291,6 +305,7 @@ class ScenarioRequest:
             limit = self.cores_per_machine
         elif self.clusters is not None:
             limit = max(spec.cores for spec in self.clusters)
+            limit = limit if self.lanes is None or size is None else min(limit, size)
         elif self.capacity_source is not None:
             limit = None
         if limit is None and self.capacity_source is None:
@@ -314,13 +329,21 @@ class ScenarioRequest:
 
     # -- clusters -----------------------------------------------------------------------------------
 
+    def _laned(self, log: Workload, column: str, cores: int | None) -> tuple["ScenarioRequest", Limits | None]:
+        """Return what is asked on a cluster for each value of a column; or on one that they share, with the limits."""
+        specs = lanes_of(log, column) if self.clusters is None else _named(self.clusters, column)
+        if cores is not None and sum(spec.cores for spec in specs) > cores:
+            router: RouterName = "ByPartition" if column == "partition" else "ByQueue"
+            limits = Model(log, tuple(map(Site.of, specs)), QueueOptions.checked(), router).lane_limits
+            if limits is not None:
+                return replace(self, clusters=(ClusterSpec("machine", cores),)), limits
+        return replace(self, clusters=specs), None
+
     def _sites(
         self, cores: int | None, work: Workload, window_s: tuple[float, float] | None, note: Callable[[str], None]
     ) -> tuple[Site, ...] | None:
         """Return the clusters; None for one pool of the size that the log says."""
         size, specs = self.cores_per_machine, self.clusters
-        if self.lanes is not None:
-            specs = _named(specs, self.lanes) if specs is not None else lanes_of(work, self.lanes, cores or 0)
         if specs is None and self.folder is not None and (size is None or self.capacity_source is None):
             specs = (_DEFAULT if cores is None else ClusterSpec("cluster", cores),)
         if size is None:
@@ -453,6 +476,9 @@ class ScenarioRequest:
             yield from filter(None, [doubt_of_limits(log)])
             if self.clusters is None and self.capacity_source is None and scenario.cores is not None:
                 yield from filter(None, [doubt_of_size(log, scenario.cores)])
+        if (shared := scenario.shared) is not None:
+            of_each = ", ".join(f"{row.value} up to {row.cores:,}" for row in shared.rows)
+            yield f"the {count_of(len(shared.rows), shared.columns[0])} share the {scenario.cores:,} cores: {of_each}"
         if self.folder is not None:
             tasks = len(scenario.workload) - (0 if log is None else len(log))
             yield f"{self.folder.path}: {count_of(flows, 'workflow')} of {count_of(tasks, 'task')} for {where}"

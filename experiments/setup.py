@@ -112,18 +112,33 @@ class Setup:
             chosen["rebalance_s"] = self.rebalance_s
         object.__setattr__(self, "options", chosen)
 
-    def fitted_to(self, scenario: Scenario, note: Callable[[str], None]) -> "Setup":
-        """Return the setup in which limits that are to be fitted are those that the log of a scenario shows.
+    def fitted_to(
+        self, scenario: Scenario, policies: Sequence[Policy], note: Callable[[str], None]
+    ) -> tuple["Setup", tuple[Policy, ...]]:
+        """Return setup and policies in which limits that are to be fitted are those that the log of a scenario shows.
+
+        Where partitions share a machine, limits replace the router to them.
 
         Raises
         ------
         RequestError
-            See `experiments.fitting.fit`.
+            See `experiments.fitting.fit`; or a placer is asked for where partitions share a machine.
         """
-        if self.options.get("limits") != FITTED:
-            return self
-        log = replace(scenario.workload, max_cores=scenario.cores)
-        return self._with(with_fitted_limits(self.options, log, note))
+        options, limits = self.options, self.options.get("limits")
+        placers = [each.name for each in policies if "heuristic" in {**options, **each.options}]
+        if placers and scenario.shared is not None:
+            what = f"a placer ({placers[0]}) where {scenario.shared.columns[0]}s share cores, under limits"
+            raise RequestError(what, "use a queue")
+        if limits == FITTED:
+            if scenario.shared is not None:
+                what = f"fitted limits beside the cores of each {scenario.shared.columns[0]}"
+                raise RequestError(what, "omit the router: these are fitted, too")
+            log = replace(scenario.workload, max_cores=scenario.cores)
+            options = with_fitted_limits(options, log, note)
+        elif scenario.shared is not None:
+            options = scenario.on_one_machine(options, limits)
+            policies = [replace(each, options=scenario.on_one_machine(each.options, limits)) for each in policies]
+        return self._with(options), tuple(policies)
 
     def _with(self, options: Mapping[str, Any]) -> "Setup":
         """Return the setup with other options, which have what heuristic and router stand for."""

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 import numpy as np
 
+from simmodels.clusters.limits import Limits
 from simmodels.clusters.outages import MAX_REQUEUES, as_max_requeues
 from simmodels.clusters.site import Site
 from simmodels.errors import ImpossibleJobError, RequestError, must_be
@@ -118,6 +119,33 @@ class Model:
         numbers = {site.name: number for number, site in enumerate(self.sites)}
         found: Ints = np.array([numbers.get(str(value), -1) for value in values.tolist()], np.int64)[of]
         return found
+
+    @property
+    def lane_limits(self) -> Limits | None:
+        """Return limits by which its lanes share a machine, each up to its own cores; None if no job has one."""
+        self._require_lanes()
+        sizes = {int(site.name): {"cores": site.size} for site in self.sites if site.name.isdecimal()}
+        jobs = self.work.take(self.work.known())
+        column = str(self.lane_column)
+        return Limits.by_value(column, sizes).within(jobs.numbers_by_name) if sizes else None
+
+    def on_one_machine(self, cores: int) -> "Model":
+        """Return the model of one queue in which its lanes share a machine, if they have more cores than that together.
+
+        Raises
+        ------
+        RequestError, ImpossibleJobError
+            They are no queues of pools; or a job has no lane, or is too wide for its.
+        """
+        machine = Site(cores=cores)
+        if sum(site.size for site in self.sites) <= machine.size:
+            return self
+        pools = all(site == Site(name=site.name, cores=site.size) for site in self.sites)
+        if not pools or not isinstance(self.options, QueueOptions):
+            raise RequestError(f"clusters that share {cores} cores", "let each be a queue of a pool: name and cores")
+        limits, mine = self.options.limits, self.lane_limits
+        options = replace(self.options, limits=limits if mine is None else mine.beside(limits))
+        return replace(self, sites=(machine,), options=options, router=None)
 
     @property
     def on_machines(self) -> bool:

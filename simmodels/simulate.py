@@ -13,7 +13,7 @@ from simmodels.engine import Engine, require_engine
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.arguments import as_tuple, by_name
 from simmodels.ground.durations import Duration
-from simmodels.model import Model, RouterName, SchedulerOptions
+from simmodels.model import LANES, Model, RouterName, SchedulerOptions
 from simmodels.policies.auction_options import TRAVEL, AuctionOptions
 from simmodels.policies.options import takes_options
 from simmodels.policies.placement_options import Heuristic, PlacementOptions
@@ -64,7 +64,8 @@ def simulate(
     on
         The cluster, or clusters: a `Site`, a number of cores, or name, cores and kind.
     cores
-        Instead: one pool of this many cores; by default ``workload.max_cores``.
+        Instead: one pool of this many cores; by default ``workload.max_cores``. Beside `on` of partitions or queues
+        that have more cores together: they share this many, in one queue under `limits` by partition or queue.
     capacity, cores_per_machine, machines, checkpoints, removes
         Instead: one cluster of machines that are switched on and off, as in `Site`; with a list of `Machines`, of
         unequal size and speed.
@@ -134,13 +135,16 @@ def simulate(
         "removes": None if removes == "highest" else removes,
     }
     given = {name: value for name, value in one.items() if value is not None}
-    if on is not None and given:
+    sharing = cores if router in LANES and given.keys() == {"cores"} else None
+    if on is not None and given and sharing is None:
         raise RequestError(f"{', '.join(given)} beside on", "put them into a Site")
     sites = _sites(on) if on is not None else (_site(work, given),)
     if isinstance(rules, PlacementOptions) and rules.random_kill:
         sites = tuple(site if site.capacity is None else replace(site, removes="random") for site in sites)
     travel = {} if router is None else _travel(work, router, options)
     model = Model(work, sites, rules, before, rebalance_s, window_s, seed, travel, max_requeues)  # type: ignore[arg-type]  # it makes seconds of durations
+    if on is not None and sharing is not None:
+        model = model.on_one_machine(sharing)
     model.require_runnable()
     if engine != "simpy":
         uncovered = model.uncovered

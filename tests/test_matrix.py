@@ -32,6 +32,18 @@ def limited_queue(env: sm.Environment, clusters: list[sm.Cluster]) -> Taker:
     return sm.QueueScheduler(env, clusters[0], order="SAF", limits=LIMITS)
 
 
+SHARED = {"1": 7, "2": 12}  # cores of partitions that share one cluster
+
+
+def shared_queue(env: sm.Environment, clusters: list[sm.Cluster]) -> Taker:
+    caps = {int(name): {"cores": cores} for name, cores in SHARED.items()}
+    return sm.QueueScheduler(env, clusters[0], order="SAF", limits=sm.Limits.by_value("partition", caps))
+
+
+def by_column(env: sm.Environment, clusters: list[sm.Cluster]) -> Taker:
+    return sm.ByColumn(env, [sm.QueueScheduler(env, cluster, order="SAF") for cluster in clusters])
+
+
 def auction_before_queues(env: sm.Environment, clusters: list[sm.Cluster]) -> Taker:
     queues = [sm.QueueScheduler(env, cluster) for cluster in clusters]
     return sm.Auctioneer(env, queues, bid="SRTF", forward=True, rebalance_s=100)
@@ -48,6 +60,8 @@ DECIDERS: dict[str, tuple[int, Callable[[sm.Environment, list[sm.Cluster]], Take
     "queue, EASY": (1, queue("easy")),
     "queue, conservative": (1, queue("conservative")),
     "queue, limits": (1, limited_queue),
+    "partitions that share cores": (1, shared_queue),
+    "partitions with cores of their own": (2, by_column),
     "first fit": (1, lambda env, clusters: sm.FirstFit(env, clusters[0])),
     "target ASAP": (1, lambda env, clusters: sm.TargetAsap(env, clusters[0], reference=log())),
     "target stretch": (1, lambda env, clusters: sm.TargetStretch(env, clusters[0], reference=log())),
@@ -85,7 +99,8 @@ def log() -> sm.Workload:
     estimate_s = runtime_s + draw.integers(0, 40, jobs)
     submit_s = np.sort(draw.integers(0, 400, jobs))
     cores, users = draw.integers(1, CORES + 1, jobs), np.arange(jobs) % 3
-    return sm.Workload(np.arange(jobs), submit_s, runtime_s, estimate_s, cores, users)
+    extras = {"partition": draw.integers(1, 3, jobs)}
+    return sm.Workload(np.arange(jobs), submit_s, runtime_s, estimate_s, cores, users, extras=extras)
 
 
 def flows() -> list[sm.Workflow]:
@@ -98,6 +113,8 @@ WORK: dict[str, list[sm.Workload | list[sm.Workflow]]] = {
     "workflows": [flows()],
     "both": [log(), flows()],
 }
+CELLS = [(work, decider) for work in WORK for decider in DECIDERS if work == "log" or "partitions" not in decider]
+"""What runs under what: tasks are in no partition."""
 
 
 class Meter:
@@ -158,14 +175,13 @@ def assert_parts_add_up(schedule: sm.Schedule, parts: list[sm.Schedule], *, rigi
 
 
 @pytest.mark.parametrize("capacity", CAPACITIES)
-@pytest.mark.parametrize("decider", DECIDERS)
-@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize(("work", "decider"), CELLS)
 def test_every_part_combines_with_every_other(work: str, decider: str, capacity: str, tmp_path: Path) -> None:
     env = sm.Environment(seed=5)
     many, make = DECIDERS[decider]
     saving = sm.Checkpoints(interval_s=40, cost_s=2, restart_s=3) if "checkpoint" in capacity else None
     clusters = [
-        sm.Cluster(env, name, machines=MACHINES, cores_per_machine=CORES, checkpoints=saving) for name in "ab"[:many]
+        sm.Cluster(env, name, machines=MACHINES, cores_per_machine=CORES, checkpoints=saving) for name in "12"[:many]
     ]
     for cluster in clusters:
         CAPACITIES[capacity](env, cluster)
@@ -207,7 +223,7 @@ def on_processes(decider: str, work: str) -> sm.Schedule:
     """Return the schedule of a cell with fixed machines."""
     env = sm.Environment(seed=5)
     many, make = DECIDERS[decider]
-    clusters = [sm.Cluster(env, name, machines=MACHINES, cores_per_machine=CORES) for name in "ab"[:many]]
+    clusters = [sm.Cluster(env, name, machines=MACHINES, cores_per_machine=CORES) for name in "12"[:many]]
     taker = make(env, clusters)
     for each in WORK[work]:
         sm.Source(env, each, into=taker)
@@ -229,8 +245,14 @@ def plain_placer(heuristic: str, **options: sm.Workload) -> sm.Schedule:
     )
 
 
+def partitions(sizes: dict[str, int], **cores: int) -> sm.Schedule:
+    return sm.simulate(log(), on=list(sizes.items()), router="ByPartition", order="SAF", engine="compiled", **cores)
+
+
 COMPILED: dict[tuple[str, str], Callable[[], sm.Schedule]] = {
     **{(name, "log"): partial(plain_queue, name) for name in DECIDERS if name.startswith("queue")},
+    ("partitions that share cores", "log"): partial(partitions, SHARED, cores=MACHINES * CORES),
+    ("partitions with cores of their own", "log"): partial(partitions, dict.fromkeys("12", MACHINES * CORES)),
     ("first fit", "log"): partial(plain_placer, "FirstFit"),
     ("target ASAP", "log"): partial(plain_placer, "TargetAsap", reference=log()),
     ("target stretch", "log"): partial(plain_placer, "TargetStretch", reference=log()),

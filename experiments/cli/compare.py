@@ -93,7 +93,7 @@ def compare_policies(asked: Compare) -> int:
     if out is not None:
         require_folder(out)
     with Steps(1 + len(outputs) + steps(policies)) as shown:
-        scenario, setup = read(request, setup, policies, wanted, shown)
+        scenario, setup, policies = read(request, setup, policies, wanted, shown)
         provenance = {"command": command_line(), "file": None if request.log is None else str(request.log.path)}
         made = compare(
             scenario, policies, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=asked.force

@@ -56,7 +56,7 @@ def simulate(asked: Simulate) -> int:
     outputs = wanted.of_one(rigid=request.folder is None, data=data)
     failed: dict[Path, str] = {}
     with Steps(2 + len(outputs)) as shown:
-        scenario, setup = read(request, setup, [main], wanted, shown)
+        scenario, setup, (main,) = read(request, setup, [main], wanted, shown)
         shown.begin(main.name)
         cell = setup.run(scenario, main)
         if cell.schedule is not None:
@@ -87,19 +87,19 @@ def _main(setup: Setup) -> Policy:
 
 def read(
     request: ScenarioRequest, setup: Setup, policies: Sequence[Policy], wanted: Outputs, shown: Steps
-) -> tuple[Scenario, Setup]:
-    """Return the scenario that is asked for, and the setup for it, and say what came in."""
+) -> tuple[Scenario, Setup, tuple[Policy, ...]]:
+    """Return the scenario that is asked for, the setup and the policies for it, and say what came in."""
     shown.begin("reading the workload")
     scenario = request.read()
     fitted: list[str] = []
-    setup = setup.fitted_to(scenario, fitted.append)
-    _check(scenario, setup, policies, wanted)
+    setup, found = setup.fitted_to(scenario, policies, fitted.append)
+    _check(scenario, setup, found, wanted)
     for line in (*scenario.notes, *fitted):
         shown.print_note(line)
     for each in policies:
         if warning := _tie_warning(each.priority, scenario):
             shown.print_warning(warning)
-    return scenario, setup
+    return scenario, setup, found
 
 
 def close(cells: Sequence[Cell], files: Sequence[Path], failed: Mapping[Path, str], wrote: str = "") -> int:

@@ -280,6 +280,13 @@ class Limits:
         except RequestError as error:
             raise FileFormatError(str(path), None, str(error)) from error
 
+    def beside(self, others: "Limits | None") -> "Limits":
+        """Return these limits and others, as one table; of the same value, or group, those count in what both limit."""
+        rows: dict[tuple[object, ...], dict[str, Any]] = {}
+        for row in (*self.rows, *(() if others is None else others.rows)):
+            rows.setdefault((row.by, row.value, row.group), {}).update(row.table())
+        return Limits(tuple(rows.values()))  # type: ignore[arg-type]  # rows are checked there
+
     def _require_tree(self, group: Limit) -> None:
         """Refuse a group whose parents are unknown, of another column, or parts of itself."""
         parents = {name: each.parent for name, each in self._groups.items()}

@@ -58,6 +58,61 @@ def test_each_partition_runs_as_if_it_were_alone(machine: Machine, how: dict[str
     auto.validate()
 
 
+@given(parted(), options(), st.integers(0, 2))
+def test_partitions_that_share_cores_are_one_queue_under_limits(
+    machine: Machine, how: dict[str, Any], fewer: int
+) -> None:
+    cores, jobs = machine
+    chosen = dict(how)
+    mine = [{"by": "user", "jobs": 2}, {"by": "queue", "jobs": 3}] if len(jobs) % 2 else None
+    on = [(str(number), cores + number) for number in (2, 0, 1)]
+    there = sorted({int(value) for value in jobs.extras["queue"][jobs.known()]})
+    caps = [{"by": "queue", "value": value, "cores": cores + value} for value in there]
+    by_hand = [*(mine or []), *caps]
+    for engine in ("simpy", "auto"):
+        same: dict[str, Any] = {"engine": engine, "seed": 3, "cores": cores + 2 + fewer, **chosen}
+        found = sm.simulate(jobs, on=on, router="ByQueue", **same, **({"limits": mine} if mine else {}))
+        expected = sm.simulate(jobs, **same, **({"limits": by_hand} if by_hand else {}))
+        for column in ("start_s", "end_s", "outcome", "counted", "cluster"):
+            assert getattr(found, column).tobytes() == getattr(expected, column).tobytes(), column
+        assert found.clusters == expected.clusters
+        found.validate()
+
+
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+def test_partitions_share_cores_only_if_they_have_more_than_the_machine(engine: Any) -> None:  # noqa: ANN401
+    def found(cores: int, **how: Any) -> sm.Schedule:  # noqa: ANN401
+        return sm.simulate(LOG, on=TWO, cores=cores, router="ByPartition", engine=engine, **how)
+
+    assert found(5).cluster.tolist() == [1, 0, 1]
+    shared = found(4, limits=[{"by": "partition", "value": 9, "jobs": 1}]).validate()
+    assert shared.start_s.tolist() == [0.0, 1.0, 10.0]  # partition 4 has 3 cores, of which the machine has none left
+    assert shared.terms.limits == sm.Limits(
+        [{"by": "partition", "value": 9, "jobs": 1, "cores": 2}, {"by": "partition", "value": 4, "cores": 3}]
+    )
+    for how, text in (
+        ({"cores": 4, "heuristic": "FirstFit"}, "a placer needs machines"),
+        ({"cores": 4, "cores_per_machine": 2}, "cores, cores_per_machine beside on"),
+        ({"cores": 0}, "cores must be an integer from 1"),
+        ({"cores": 4, "on": [("9", 2), sm.Site(name="4", machines=3, cores_per_machine=2)]}, "let each be a queue of"),
+        ({"cores": 4, "on": [("9", 2), ("5", 3)]}, r"job 1: its partition is 4, and no cluster has that name \(1 more"),
+        ({"cores": 2, "on": [("9", 2), ("4", 1)]}, "job 1: .*2 cores.*1"),
+        ({"cores": 1}, "job 1: .*2 cores.*1"),
+    ):
+        with pytest.raises((sm.ImpossibleJobError, sm.RequestError), match=text):
+            sm.simulate(LOG, **{"on": TWO, "router": "ByPartition", "engine": engine, **how})
+
+
+def test_a_job_of_a_partition_that_shares_cores_says_what_it_waits_for() -> None:
+    table = sm.simulate(LOG, on=TWO, cores=3, router="ByPartition").terms.limits
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "machine", cores=9), limits=table)
+    jobs = {**LOG, "submit_s": [0, 0, 0], "cores": [3, 1, 1]}
+    sm.Source(env, jobs, into=queue)
+    env.run(until=1)
+    assert [queue.waits_for(job) for job in queue.waiting] == ["partition 4 may have 3 cores"]
+
+
 def test_partitions_are_replayed_by_the_compiled_engine_where_they_share_nothing() -> None:
     assert sm.simulate(LOG, on=TWO, router="ByPartition", engine="compiled").cluster.tolist() == [1, 0, 1]
     for how in ({"order": "RANDOM"}, {"decide": "event"}, {"order": "FairShare"}):

@@ -176,10 +176,8 @@ def test_partitions_with_cores_of_their_own_are_replayed_at_once(run: Run, tmp_p
     status, out, err = run("compare", *words, "--orders", "FCFS,SAF", "--json")
     assert status == 0, err
     assert json.loads(out)["cells"][1]["metrics"] == pytest.approx(answer["metrics"])
-    shared = "the 2 partitions of parts share cores: alone, they use up to 96, and the machine has 95; give the cores"
     by_partition, by_queue = ("--router", "ByPartition"), ("--router", "ByQueue")
     for wrong, text in (
-        (("-w", path, "--cores", "95", *by_partition), f"{shared} of each: --clusters CORES:NUMBER,..., or limit each"),
         (("-w", path, "--clusters", "64,32", *by_partition), "--clusters does not say of which partition a cluster is"),
         (
             ("-w", path, "--clusters", "64:2", *by_partition),
@@ -189,6 +187,31 @@ def test_partitions_with_cores_of_their_own_are_replayed_at_once(run: Run, tmp_p
         ((*FLOWS, *by_queue, "--clusters", "9:1"), "ByQueue goes by queue, of which the workload has no numbers"),
     ):
         status, _, err = run("simulate", *wrong)
+        assert (status, text in " ".join(err.split())) == (2, True), err
+
+    capped = [{"by": "partition", "value": value, "cores": cores} for value, cores in ((1, 32), (2, 64))]
+    pd.DataFrame(capped).to_csv(tmp_path / "limits.csv", index=False)
+    by_hand = ("-w", path, "--cores", "80", "--limits", str(tmp_path / "limits.csv"), "--order", "SAF")
+    limited = json.loads(run("simulate", *by_hand, "--json")[1])
+    for where in (("--cores", "80"), ("--cores", "80", "--clusters", "64:2,32:1")):
+        shared = ("-w", path, *where, *by_partition)
+        status, out, err = run("simulate", *shared, "--order", "SAF", "--validate", "--json")
+        assert status == 0, err
+        assert "the 2 partitions share the 80 cores: " in err
+        found = json.loads(out)
+        assert found["metrics"] == limited["metrics"] != answer["metrics"]
+        assert sorted(found["rules"]["limits"], key=lambda row: row["value"]) == limited["rules"]["limits"]
+        assert [each["cores"] for each in found["clusters"]] == [80]
+        for policies in (("--orders", "SAF", *by_partition), ("--routers", "ByPartition", "--order", "SAF")):
+            status, out, err = run("compare", "-w", path, *where, *policies, "--json")
+            assert status == 0, err
+            assert json.loads(out)["cells"][0]["metrics"] == limited["metrics"]
+            assert json.loads(out)["calibration"]["divided_by"] == ["partition"]
+    for wrong, text in (
+        (("--limits", "fitted"), "fitted limits beside the cores of each partition; omit the router"),
+        (("--cores-per-machine", "80", "--heuristic", "FirstFit"), "a placer (ByPartition) where partitions share"),
+    ):
+        status, _, err = run("simulate", "-w", path, "--cores", "80", *by_partition, *wrong)
         assert (status, text in " ".join(err.split())) == (2, True), err
 
 

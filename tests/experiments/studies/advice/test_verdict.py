@@ -38,7 +38,7 @@ def calibration(logged_h: float, *, rank_correlation: float = 0.9) -> Calibratio
         peak_cores=64,
         cores=64,
         outages_s=(),
-        clusters=1,
+        divided_by=(),
     )
 
 
