@@ -88,6 +88,7 @@ class Naive:
     limits: naive_limits.Rules = ()
     shares: naive_shares.Rules | None = None  # for the order FairShare
     waiting: list[Row] = field(default_factory=list)  # by rank
+    outside: list[Row] = field(default_factory=list)  # over a limit of submitted jobs, by rank
     running: list[Row] = field(default_factory=list)  # in order of start
     started: dict[int, float] = field(default_factory=dict)
     promised: dict[int, float] = field(default_factory=dict)  # conservative: rank -> reserved start
@@ -135,6 +136,7 @@ class Naive:
 
     def start_all(self, now: float) -> None:
         """Start jobs one by one, looking at everything again after each."""
+        self.let_in()
         self.plan_is_due = True
         before, backfilled = len(self.started), 0
         while (row := self.first_to_start(now)) is not None and len(self.started) - before != self.max_starts:
@@ -148,6 +150,13 @@ class Naive:
             self.promised.pop(row.rank, None)
             self.started[row.rank] = now
             self.running.append(row)
+
+    def let_in(self) -> None:
+        """Let those that were submitted first enter, as far as limits of submitted jobs allow."""
+        for row in list(self.outside):
+            if not naive_limits.is_outside(self.limits, row, [*self.waiting, *self.running]):
+                self.outside.remove(row)
+                self.waiting = sorted([*self.waiting, row], key=lambda each: each.rank)
 
     def first_to_start(self, now: float) -> Row | None:
         if not self.waiting:
@@ -262,7 +271,7 @@ class Naive:
                 for row in [row for row in self.running if self.end(row) == now]:
                     self.finish(row, now)
                 while coming and coming[0].submit == now:
-                    self.waiting.append(coming.pop(0))
+                    self.outside.append(coming.pop(0))
                 self.start_all(now)
                 continue
             for row in [row for row in self.running if self.end(row) == now and row not in due]:
@@ -270,7 +279,7 @@ class Naive:
                 if self.started[row.rank] + row.estimate == now:
                     self.finish(row, now)  # known beforehand: its cores are free from the first event on
             if coming and coming[0].submit == now:
-                self.waiting.append(coming.pop(0))
+                self.outside.append(coming.pop(0))
             elif due:
                 turns = list(self.started)  # in order of start
                 row = min(due, key=lambda row: turns.index(row.rank))

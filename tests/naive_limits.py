@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+_OF_RUNNING = ("jobs", "cores", "core_minutes")
 Rules = Sequence[Mapping[str, Any]]
 """Rows of limits, as `simmodels.Limits` takes them."""
 
@@ -36,6 +37,13 @@ def values(rules: Rules, row: Mapping[str, Any], job: Counted) -> set[int]:
         found = members(rules, row["group"])
         return found if own in found else set()
     return {own} if own >= 0 and row.get("value") in {None, own} else set()
+
+
+def is_outside(rules: Rules, job: Counted, submitted: Sequence[Counted]) -> bool:
+    """Whether a job would exceed a limit of submitted jobs if it entered a queue beside those that wait and run."""
+    kept = [{name: value for name, value in row.items() if name not in _OF_RUNNING} for row in rules]
+    asked = [{"jobs" if name == "submitted" else name: value for name, value in row.items()} for row in kept]
+    return is_over(asked, job, submitted)
 
 
 def is_over(rules: Rules, job: Counted, running: Sequence[Counted]) -> bool:

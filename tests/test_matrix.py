@@ -25,7 +25,11 @@ def queue(backfilling: Backfilling) -> Callable[[sm.Environment, list[sm.Cluster
     return lambda env, clusters: sm.QueueScheduler(env, clusters[0], order="SAF", backfilling=backfilling)
 
 
-LIMITS: list[dict[str, Any]] = [{"by": "user", "jobs": 1}, {"group": "some", "members": [1, 2], "cores": 5}]
+LIMITS: list[dict[str, Any]] = [
+    {"by": "user", "jobs": 1},
+    {"by": "user", "value": 0, "jobs": 2, "submitted": 3},
+    {"group": "some", "members": [1, 2], "cores": 5},
+]
 
 
 def limited_queue(env: sm.Environment, clusters: list[sm.Cluster]) -> Taker:
@@ -274,6 +278,7 @@ FAST_AND_SLOW = [sm.Machines(2, cores=CORES, speed=2.0), sm.Machines(3, cores=CO
 ON_MACHINES: dict[str, dict[str, Any]] = {
     **{f"queue, {each}": {"backfilling": each} for each in ("none", "greedy", "easy", "conservative")},
     "queue, limits": {"limits": LIMITS},
+    "queue, limits of submitted jobs": {"limits": [{"by": "user", "submitted": 2}], "order": "SAF"},
     "queue, fair share": {"order": "FairShare", "shares": sm.Shares(period_s=20, half_life_s=40)},
     "killed at estimates": {"overrun": "kill"},
     "first fit": {"heuristic": "FirstFit"},

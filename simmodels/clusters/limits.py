@@ -30,6 +30,7 @@ _CAPS: Final[Mapping[str, Callable[[str, Any], float]]] = {
     "cores": lambda name, given: as_integer(name, given, 1),
     "core_minutes": lambda name, given: as_number(name, given, above=0, most=MOST / _MINUTE_S),
     "walltime_s": lambda name, given: as_seconds(name, given, above=0),
+    "submitted": lambda name, given: as_integer(name, given, 1),
 }
 """What can be limited, each with its check."""
 
@@ -48,6 +49,8 @@ class Party(NamedTuple):
         How many may run, on how many cores, and how many core-seconds these may be expected to take; `NO_LIMIT`: any.
     walltime_s
         The longest estimate of a job; infinity for any.
+    submitted
+        How many may wait in the queue and run; `NO_LIMIT`: any.
     """
 
     key: tuple[str, str]
@@ -55,6 +58,7 @@ class Party(NamedTuple):
     cores: int
     core_s: int
     walltime_s: float
+    submitted: int
 
     @property
     def name(self) -> str:
@@ -106,6 +110,9 @@ class Limit:
         How much their estimates times their cores may come to, in whole core-seconds, as Slurm's `GrpTRESRunMins`.
     walltime_s
         The longest estimate of a job.
+    submitted
+        How many jobs wait in the queue and run at most. Slurm refuses a further one; here it stays outside the queue,
+        in order of submission, until one of them is done, and its wait counts from its submission.
 
     Raises
     ------
@@ -128,6 +135,7 @@ class Limit:
     cores: int | None = None
     core_minutes: float | None = None
     walltime_s: float | None = None
+    submitted: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what limits nobody, or nothing."""
@@ -328,6 +336,11 @@ class Limits:
         return tuple(found)
 
     @property
+    def counts_submitted(self) -> bool:
+        """Return whether any row limits how many jobs are submitted."""
+        return any(row.submitted is not None for row in self.rows)
+
+    @property
     def most_parties(self) -> tuple[int, ...]:
         """Return, of each of the columns, of how many parties a job is at most by it."""
         return tuple(
@@ -453,6 +466,7 @@ def _party(key: tuple[str, str], caps: Mapping[str, float]) -> Party:
         int(caps.get("cores", NO_LIMIT)),
         NO_LIMIT if core_minutes is None else _whole_seconds(core_minutes),
         caps.get("walltime_s", math.inf),
+        int(caps.get("submitted", NO_LIMIT)),
     )
 
 

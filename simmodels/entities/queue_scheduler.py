@@ -221,11 +221,13 @@ class QueueScheduler(Scheduler):
 
     @property
     def waiting(self) -> list[Job]:
-        """Return the jobs that wait: those in the queue, in order, those beyond `queue_depth`, then those that are new.
+        """Return the jobs that wait: those in the queue, in order, those beyond it, then those that are new.
+
+        Beyond it are those that `queue_depth`, or a limit of submitted jobs, keeps out.
 
         The latter were submitted, or lost, at this instant, and enter the queue at its end.
         """
-        beyond = [] if self.options.queue_depth is None else state.slots_beyond(self._queue).tolist()
+        beyond = state.slots_beyond(self._queue).tolist()
         others = [*beyond, *(attempt.slot for attempt in self._again)]
         return self.queued + [self._jobs[slot] for slot in others] + self._submitted
 
@@ -235,14 +237,16 @@ class QueueScheduler(Scheduler):
         return [self._jobs[slot] for slot in state.waiting_slots(self._queue).tolist()]
 
     def waits_for(self, job: Job) -> str | None:
-        """Return the limit that a job in the queue would exceed if it started now: ``user 17 may run 4 jobs``.
+        """Return the limit that a waiting job would exceed if it started now: ``user 17 may run 4 jobs``.
 
-        None if it would exceed none, or is not in the queue.
+        Or if it entered the queue: ``user 17 may have 9 jobs submitted``. None if it would exceed none, or does not
+        wait.
         """
         slot = self._slot_of.get(id(job), -1)
-        if self._parties is None or slot not in state.waiting_slots(self._queue):
+        outside = slot in state.slots_beyond(self._queue)
+        if self._parties is None or not (outside or slot in state.waiting_slots(self._queue)):
             return None
-        return self._parties.waits_for(slot, job.cores) or None
+        return self._parties.waits_for(slot, job.cores, outside=outside) or None
 
     def fair_share(self) -> "pd.DataFrame":
         """Return what each account and user is due, has used, and its factor, as of the last tick, as `sshare` does.

@@ -25,13 +25,21 @@ from simmodels.passes.limiting import (
 )
 from simmodels.passes.queue_order import key_for, let_start, make_scratch, sort_moving
 from simmodels.structures.classes import expect_back, have_started, new_classes, places
-from simmodels.structures.limit_state import lift, restore
+from simmodels.structures.limit_state import (
+    count_submitted,
+    leave_outside,
+    lift,
+    next_to_enter,
+    restore,
+    take_from_outside,
+)
 from simmodels.structures.profile import lasts_until
 from simmodels.structures.queue_state import (
     CONSERVATIVE,
     DONE,
     EASY,
     NONE,
+    OUTSIDE,
     RUNNING,
     WAITING,
     queue_at,
@@ -150,14 +158,30 @@ def arrive(queue, now):
     if queue.shared:
         fair_share.enter(queue.fair, queue.arrived, now)
     queue.phase[queue.arrived] = WAITING
+    if queue.limited and queue.limits.counts_submitted:  # the next decision lets it in
+        queue.phase[queue.arrived] = OUTSIDE
+        leave_outside(queue.limits, queue.arrived)
     queue.arrived += 1
     admit(queue, now)
+
+
+@compiled
+def _let_in(queue, now):
+    """Let jobs enter that are over no limit of how many may, in order of submission."""
+    slot = next_to_enter(queue.limits)
+    while slot >= 0:
+        count_submitted(queue.limits, slot, 1)
+        queue.phase[slot] = WAITING
+        _enter(queue, slot, now)
+        slot = next_to_enter(queue.limits)
 
 
 @compiled
 def finish(queue, slot, now):
     """Let a running job end and free its cores."""
     queue.phase[slot] = DONE
+    if queue.limited:
+        count_submitted(queue.limits, slot, -1)
     _release(queue, slot, now)
 
 
@@ -204,12 +228,18 @@ def requeue(queue, slot, now):
 @compiled
 def withdraw(queue, slot, now):
     """Remove a waiting job, as if it had not been submitted; return whether it waited."""
+    if queue.phase[slot] == OUTSIDE:
+        queue.phase[slot] = DONE
+        take_from_outside(queue.limits, slot)
+        return True
     if queue.phase[slot] != WAITING:
         return False
     if slot < queue.warm:
         queue.warm_started += 1
     if slot < queue.visible_below:
         _leave(queue, slot)
+    if queue.limited:
+        count_submitted(queue.limits, slot, -1)
     queue.phase[slot] = DONE
     queue.needs_replan = True
     admit(queue, now)
@@ -291,6 +321,8 @@ def decide(queue, now, classes):
     `classes` are the cores by when they go, None where no machine is about to go.
     """
     queue.shadow = np.nan
+    if queue.limited and queue.limits.may_enter:
+        _let_in(queue, now)
     if queue.waiting.size + queue.hidden == 0:
         return 0
     if queue.threshold < np.inf:

@@ -6,9 +6,9 @@ from simmodels.ground.compiled import compiled
 from simmodels.passes.limiting import note_size, release_all
 from simmodels.passes.queue_events import admit, expect
 from simmodels.structures.held_jobs import held_slots
-from simmodels.structures.limit_state import count
+from simmodels.structures.limit_state import count, count_submitted, leave_outside
 from simmodels.structures.profile import copy_profile
-from simmodels.structures.queue_state import CONSERVATIVE, EASY, RUNNING
+from simmodels.structures.queue_state import CONSERVATIVE, EASY, OUTSIDE, RUNNING
 from simmodels.structures.sorted_blocks import insert, refill
 
 
@@ -70,7 +70,7 @@ def carry_on(queue, old, kept):
     old
         The other queue.
     kept
-        int64[k], the slots that wait or run in it, increasing.
+        int64[k], the slots that wait, in it or outside, or run in it, increasing.
     """
     place = np.full(max(old.arrived, 1), -1)
     for k in range(kept.size):
@@ -95,6 +95,10 @@ def carry_on(queue, old, kept):
     queue.placed = np.empty(room, np.int64)
     if queue.limited:
         for k in range(kept.size):
+            if queue.phase[k] == OUTSIDE:
+                leave_outside(queue.limits, k)
+                continue
+            count_submitted(queue.limits, k, 1)
             if queue.phase[k] == RUNNING:
                 count(queue.limits, k, queue.cores[k], 1)
             else:

@@ -42,7 +42,7 @@ class Parties:
         self._number: dict[Party, int] = {}
         self._cohort: dict[tuple[int, ...], int] = {}  # by the parties of a job
         self._most = limits.most_parties  # by column
-        self.state: state.LimitState = state.new_limits(slots, sum(self._most), _ROOM)
+        self.state: state.LimitState = state.new_limits(slots, sum(self._most), _ROOM, limits.counts_submitted)
         self._columns = state.slot_columns(self.state)
 
     def grown(self) -> None:
@@ -54,7 +54,7 @@ class Parties:
         number = self._number.get(party)
         if number is None:
             number = self._number[party] = len(self._number)
-            state.set_party(self.state, number, party.jobs, party.cores, party.core_s)
+            state.set_party(self.state, number, party.jobs, party.cores, party.core_s, party.submitted)
         return number
 
     def _padded(self, parties: Sequence[Party], most: int) -> tuple[int, ...]:
@@ -110,11 +110,16 @@ class Parties:
             found[column] = int(value) if np.isfinite(value) else -1
         return found
 
-    def waits_for(self, slot: int, cores: int) -> str:
-        """Return the limit that a waiting job would exceed if it started now; an empty text if it would none."""
-        number = int(state.full_party(self.state, slot, cores))
+    def waits_for(self, slot: int, cores: int, *, outside: bool = False) -> str:
+        """Return the limit that a waiting job would exceed if it started now, or entered; an empty text if none."""
+        if outside:
+            number = int(state.full_to_enter(self.state, int(self._columns[0][slot])))
+        else:
+            number = int(state.full_party(self.state, slot, cores))
         if number < 0:
             return ""
         party = list(self._number)[number]
-        jobs, has, core_s = state.used_by(self.state, number).tolist()
+        if outside:
+            return f"{party.name} may have {party.submitted} jobs submitted"
+        jobs, has, core_s, _ = state.used_by(self.state, number).tolist()
         return party.full(jobs + 1, has + cores, core_s + int(self._columns[1][slot]))

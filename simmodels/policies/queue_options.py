@@ -99,6 +99,10 @@ class QueueOptions(Options):
         if backfills is not None and self.backfilling == "none":
             what = f"max_backfills={backfills} with backfilling 'none'"
             raise RequestError(what, "choose another backfilling, or leave max_backfills out")
+        limits = None if self.limits is None else Limits.of(self.limits)
+        if limits is not None and limits.counts_submitted and (depth is not None or self.warm_jobs):
+            what = f"a limit of submitted jobs beside {'warm_jobs' if depth is None else 'queue_depth'}"
+            raise RequestError(what, "leave one of them out")
         order = as_order_of_queue(self.order)
         second = None if backfill_order is None else as_order_of_queue(backfill_order)
         shares = self.shares
@@ -115,7 +119,7 @@ class QueueOptions(Options):
             warm_jobs=as_integer("warm_jobs", self.warm_jobs, 0),
             max_starts=None if starts is None else as_integer("max_starts", starts, 1, also="None"),
             max_backfills=None if backfills is None else as_integer("max_backfills", backfills, 1, also="None"),
-            limits=None if self.limits is None else Limits.of(self.limits),
+            limits=limits,
             shares=None if shares is None else Shares.of(shares),
         )
 

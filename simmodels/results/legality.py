@@ -256,7 +256,7 @@ def _prove_party(e: Evidence, party: Party, runs: Attempts) -> None:
     """Refuse a start with which a party has too much; what ran before the window began is counted, and not refused."""
     cores = e.workload.cores[runs.row]
     needed = {
-        "jobs": (np.ones(len(cores), np.int64), party.jobs),
+        "jobs": (np.ones(len(cores), np.int64), min(party.jobs, party.submitted)),  # what runs is submitted
         "cores": (cores, party.cores),
         "core-seconds": (core_seconds(cores, e.workload.estimate_s[runs.row]), party.core_s),
     }

@@ -459,7 +459,8 @@ class Schedule(Recorded):
             Jobs of 0 s can follow each other within their instant: each must fit beside those that run through it.
         ``limits``
             If the terms have limits, no start makes a party exceed one of them on its cluster, all attempts counted
-            except those that ran before the window began; nor does a job start that is over one by itself.
+            except those that ran before the window began; nor does a job start that is over one by itself. Of submitted
+            jobs, those that run count.
         ``work``
             No attempt does more work than it had time for, or keeps more than its checkpoints saved; and the work of
             its attempts adds up to the job's. Of what is ``changed``, only the first.

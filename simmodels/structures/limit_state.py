@@ -1,8 +1,9 @@
 """Limit state: what the jobs that run count against the limits of a queue, and which jobs wait for them.
 
 A *party* is whose jobs are counted together: a user, a queue, or a group of them; a job is of several. What a party may
-have, and has, are three numbers: jobs, cores, and the core-seconds that its jobs are expected to take. The jobs that
-are of the same parties are a *cohort*: limits see no difference between them but their cores and core-seconds.
+have, and has, are four numbers: jobs that run, their cores, and the core-seconds that they are expected to take; and
+jobs that run or wait in the queue. A job that is over the last is *outside* the queue. The jobs that are of the same
+parties are a *cohort*: limits see no difference between them but their cores and core-seconds.
 
 `simmodels.structures.held_jobs` says what is held, and where.
 """
@@ -36,7 +37,7 @@ _I2 = types.int64[:, ::1]
 LIMIT_STATE: Final = LimitStateType(
     [
         # by party
-        ("most", _I2),  # jobs, cores and core-seconds that it may have
+        ("most", _I2),  # jobs, cores and core-seconds that it may have, and jobs that may be in the queue or run
         ("used", _I2),  # and has
         ("largest", _I2),  # the most cores and core-seconds of a job of it, of those that were in the queue
         ("cohorts_held", _I1),  # how many cohorts wait for it
@@ -50,11 +51,14 @@ LIMIT_STATE: Final = LimitStateType(
         ("shortest", _F1),  # or is shorter by its estimate
         ("awaits", _I1),  # the party for which all of these wait; -1 if some may not have to
         ("cohort_at", _I2),  # [cohort, list]: the slot at which it stands, for the party or in the queue's list; -1
+        ("first_outside", _I1),  # the first of its jobs that are outside the queue; -1
+        ("last_outside", _I1),
         # by slot
         ("cohort", _I1),
         ("core_s", _I1),  # how many core-seconds it is expected to take
         ("is_held", types.int8[::1]),
         ("awaited", _I1),  # the party for which the cohort waits that stands at this slot
+        ("next_outside", _I1),  # the next job of its cohort that is outside; -1
         # the lists: by order and by backfill order
         ("jobs", SORTED_BLOCKS),  # the held jobs; lanes are cohorts
         ("backfill_jobs", SORTED_BLOCKS),
@@ -63,17 +67,19 @@ LIMIT_STATE: Final = LimitStateType(
         # the state
         ("displaced", _I1),  # cohorts, and parties as -1 - party, that do not stand where they should
         ("displaced_size", types.int64),
+        ("counts_submitted", types.boolean),  # whether jobs may be outside: all enter by `next_to_enter` then
+        ("may_enter", types.boolean),  # whether a job that is outside may be over no limit any more
         ("tightened", types.boolean),  # whether jobs that had a reservation may be over a limit now
     ]
 )
 
 
 @compiled
-def new_limits(slots, columns, parties):
+def new_limits(slots, columns, parties, counts_submitted):
     """Return the state of limits with room for slots, each of `columns` parties at most, and for parties."""
     limits = structref.new(LIMIT_STATE)
-    limits.most = np.zeros((parties, 3), np.int64)
-    limits.used = np.zeros((parties, 3), np.int64)
+    limits.most = np.zeros((parties, 4), np.int64)
+    limits.used = np.zeros((parties, 4), np.int64)
     limits.largest = np.zeros((parties, 2), np.int64)
     limits.cohorts_held = np.zeros(parties, np.int64)
     limits.least_of_party = np.zeros((parties, 2), np.int64)
@@ -85,16 +91,21 @@ def new_limits(slots, columns, parties):
     limits.shortest = np.zeros(parties, np.float64)
     limits.awaits = np.full(parties, -1)
     limits.cohort_at = np.full((parties, 2), -1)
+    limits.first_outside = np.full(parties, -1)
+    limits.last_outside = np.full(parties, -1)
     limits.cohort = np.zeros(slots, np.int64)
     limits.core_s = np.zeros(slots, np.int64)
     limits.is_held = np.zeros(slots, np.int8)
     limits.awaited = np.zeros(slots, np.int64)
+    limits.next_outside = np.full(slots, -1)
     limits.jobs = new_sorted_blocks(1)
     limits.backfill_jobs = new_sorted_blocks(1)
     limits.cohorts = new_sorted_blocks(1)
     limits.backfill_cohorts = new_sorted_blocks(1)
     limits.displaced = np.empty(64, np.int64)
     limits.displaced_size = 0
+    limits.counts_submitted = counts_submitted
+    limits.may_enter = False
     limits.tightened = False
     return limits
 
@@ -108,10 +119,11 @@ def grow_slots(limits, slots):
     limits.is_held = grown(limits.is_held, slots)
     limits.is_held[before:] = 0
     limits.awaited = grown(limits.awaited, slots)
+    limits.next_outside = grown(limits.next_outside, slots)
 
 
 @compiled
-def set_party(limits, party, jobs, cores, core_s):
+def set_party(limits, party, jobs, cores, core_s, submitted):
     """Say what a party may have, the next one that is not known; there is room for more of them then."""
     known = limits.most.shape[0]
     if party == known:
@@ -122,7 +134,7 @@ def set_party(limits, party, jobs, cores, core_s):
         limits.least_of_party = grown_rows(limits.least_of_party, 2 * known)
         limits.shortest_of_party = grown(limits.shortest_of_party, 2 * known)
         limits.party_at = grown_rows(limits.party_at, 2 * known)
-    limits.most[party] = jobs, cores, core_s
+    limits.most[party] = jobs, cores, core_s, submitted
     limits.used[party] = 0
     limits.largest[party] = 0
     limits.cohorts_held[party] = 0
@@ -140,6 +152,9 @@ def set_cohort(limits, cohort, parties):
         limits.shortest = grown(limits.shortest, 2 * known)
         limits.awaits = grown(limits.awaits, 2 * known)
         limits.cohort_at = grown_rows(limits.cohort_at, 2 * known)
+        limits.first_outside = grown(limits.first_outside, 2 * known)
+        limits.first_outside[known:] = -1
+        limits.last_outside = grown(limits.last_outside, 2 * known)
     limits.parties[cohort] = parties
     limits.jobs_held[cohort] = 0
     limits.awaits[cohort] = -1
@@ -246,5 +261,73 @@ def room_of(limits, cohort):
 
 @compiled
 def used_by(limits, party):
-    """Return int64[3], what a party has: jobs, cores, core-seconds."""
+    """Return int64[4], what a party has: jobs, cores and core-seconds that run, and jobs that wait or run."""
     return limits.used[party].copy()
+
+
+# -- outside the queue -----------------------------------------------------------------------------
+
+
+@compiled
+def count_submitted(limits, slot, times):
+    """Count a job that enters the queue (`times` is 1) for each of its parties, or one that is done (-1) no more."""
+    if not limits.counts_submitted:
+        return
+    for k in range(limits.parties.shape[1]):
+        party = limits.parties[limits.cohort[slot], k]
+        if party >= 0:
+            limits.used[party, 3] += times
+    limits.may_enter |= times < 0
+
+
+@compiled
+def full_to_enter(limits, cohort):
+    """Return the first party that has as many jobs in the queue, or running, as it may have; -1 if none has."""
+    for k in range(limits.parties.shape[1]):
+        party = limits.parties[cohort, k]
+        if party >= 0 and limits.used[party, 3] >= limits.most[party, 3]:
+            return party
+    return np.int64(-1)
+
+
+@compiled
+def leave_outside(limits, slot):
+    """Let a job be outside the queue, the last of its cohort, until `next_to_enter` returns it."""
+    cohort = limits.cohort[slot]
+    if limits.first_outside[cohort] < 0:
+        limits.first_outside[cohort] = slot
+    else:
+        limits.next_outside[limits.last_outside[cohort]] = slot
+    limits.last_outside[cohort] = slot
+    limits.next_outside[slot] = -1
+    limits.may_enter = True
+
+
+@compiled
+def take_from_outside(limits, slot):
+    """Let a job be outside no more."""
+    cohort, before = limits.cohort[slot], np.int64(-1)
+    at = limits.first_outside[cohort]
+    while at != slot:
+        before, at = at, limits.next_outside[at]
+    if before < 0:
+        limits.first_outside[cohort] = limits.next_outside[slot]
+    else:
+        limits.next_outside[before] = limits.next_outside[slot]
+    if limits.last_outside[cohort] == slot:
+        limits.last_outside[cohort] = before
+
+
+@compiled
+def next_to_enter(limits):
+    """Return the job that was submitted first of those outside that may enter, which is outside no more; -1 if none."""
+    found = np.int64(-1)
+    for cohort in range(limits.first_outside.size):
+        slot = limits.first_outside[cohort]
+        if slot >= 0 and (found < 0 or slot < found) and full_to_enter(limits, cohort) < 0:
+            found = slot
+    if found >= 0:
+        take_from_outside(limits, found)
+    else:
+        limits.may_enter = False
+    return found

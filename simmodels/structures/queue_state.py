@@ -40,6 +40,7 @@ COMING: Final = 0
 WAITING: Final = 1
 RUNNING: Final = 2
 DONE: Final = 3
+OUTSIDE: Final = 4  # submitted, and over a limit of how many jobs may be in the queue or run
 
 
 @structref.register
@@ -290,8 +291,8 @@ def refused(queue):
 
 @compiled
 def present_slots(queue):
-    """Return int64[k], the slots that wait or run, increasing."""
-    return np.flatnonzero((queue.phase == WAITING) | (queue.phase == RUNNING))
+    """Return int64[k], the slots that wait, in the queue or outside, or run, increasing."""
+    return np.flatnonzero((queue.phase == WAITING) | (queue.phase == RUNNING) | (queue.phase == OUTSIDE))
 
 
 @compiled
@@ -335,7 +336,9 @@ def started_slots(queue, starts, room):
 
 @compiled
 def slots_beyond(queue):
-    """Return int64[k], the slots that wait outside the window of queue_depth, in order of arrival."""
+    """Return int64[k], the slots that wait outside the window of queue_depth, or the queue, in order of arrival."""
+    if queue.limited and queue.limits.counts_submitted:  # without a window
+        return np.flatnonzero(queue.phase == OUTSIDE)
     out = np.empty(queue.arrived - queue.visible_below, np.int64)
     n = 0
     for slot in range(queue.visible_below, queue.arrived):

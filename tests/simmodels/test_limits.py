@@ -23,7 +23,7 @@ Rules = list[dict[str, Any]]
 
 
 @st.composite
-def limited(draw: st.DrawFn, most: int = 14) -> tuple[Machine, Rules]:
+def limited(draw: st.DrawFn, most: int = 14, *, submitted: bool = False) -> tuple[Machine, Rules]:
     """A machine, jobs of a few users and queues, and limits under which each of them can start."""
     cores, jobs = draw(machines(most=most))
     number = st.lists(st.integers(-1, 3), min_size=len(jobs), max_size=len(jobs))
@@ -34,6 +34,7 @@ def limited(draw: st.DrawFn, most: int = 14) -> tuple[Machine, Rules]:
         "jobs": st.integers(1, 3),
         "cores": st.integers(widest, widest + cores),
         "core_minutes": st.sampled_from([longest, 1.5 * longest, 3 * longest]).map(lambda most: max(most, 1 / 60)),
+        **({"submitted": st.integers(1, 4)} if submitted else {}),
     }
 
     def row(**fixed: object) -> dict[str, Any]:
@@ -77,6 +78,40 @@ def test_the_two_engines_give_the_same_bits(model: tuple[Machine, Rules], how: d
     assert {**compiled.about, "engine": None} == {**simpy.about, "engine": None}
     assert compiled.terms.limits == simpy.terms.limits == sm.Limits(rules)
     simpy.validate()
+
+
+WITHOUT_A_WINDOW = options().map(lambda how: {**how, "queue_depth": None, "warm_jobs": 0})
+
+
+@many
+@given(limited(submitted=True), WITHOUT_A_WINDOW)
+def test_limits_of_submitted_jobs_equal_the_naive_simulator_on_both_engines(
+    model: tuple[Machine, Rules], how: dict[str, object]
+) -> None:
+    (cores, jobs), rules = model
+    drawn = stream(SEED, "order", "draw").random(len(jobs))
+    start_s, end_s = naive.simulate(jobs, cores=cores, drawn=drawn, **how, limits=rules)  # type: ignore[arg-type]
+    for engine in ("compiled", "simpy"):
+        schedule = simulated((cores, jobs), **how, limits=rules, engine=engine).validate()
+        assert schedule.start_s.tolist() == start_s
+        assert schedule.end_s.tolist() == end_s
+
+
+@many
+@given(limited(submitted=True), WITHOUT_A_WINDOW, st.integers(0, 60))
+def test_a_fork_knows_what_is_outside_the_queue(model: tuple[Machine, Rules], how: dict[str, Any], at_s: int) -> None:
+    (cores, jobs), rules = model
+    chosen = QueueOptions.checked(**how, limits=rules)
+    whole, cut = (Replay(jobs, cores=cores, options=chosen, seed=SEED) for _ in range(2))
+    whole.run()
+    cut.run(at_s)
+    fork = cut.snapshot().fork()
+    fork.run()
+    cut.run()
+    assert cut.start_s.tolist() == whole.start_s.tolist()
+    expected = dict(zip(jobs.job_id.tolist(), whole.schedule().start_s.tolist(), strict=True))
+    found = dict(zip(fork.workload.job_id.tolist(), fork.schedule().start_s.tolist(), strict=True))
+    assert found == {number: expected[number] for number in found}
 
 
 # -- drawn by hand ------------------------------------------------------------------------------------
@@ -180,13 +215,61 @@ def test_a_waiting_job_says_for_which_limit_it_waits() -> None:
     assert [queue.waits_for(job) for job in jobs] == [None, "user 7 may run 1 jobs", None]
 
 
+@ENGINES
+def test_a_job_that_is_one_too_many_stays_outside_the_queue_until_another_is_done(engine: Any) -> None:  # noqa: ANN401
+    """The third job of user 1 may not go before the second, which does not fit: it is not in the queue."""
+    jobs = log((0, 10, 3, 1), (0, 10, 2, 1), (0, 5, 1, 1), (1, 20, 1, 2))
+    assert sm.simulate(jobs, cores=4, engine=engine).start_s.tolist() == [0, 10, 0, 5]
+    rules = [{"by": "user", "submitted": 2}]
+    schedule = sm.simulate(jobs, cores=4, engine=engine, limits=rules).validate()
+    assert schedule.start_s.tolist() == [0, 10, 10, 1]
+    assert schedule.metrics()["max_wait_s"] == 10  # of a submission at 0
+
+
+def test_a_job_outside_the_queue_says_so_and_may_be_withdrawn() -> None:
+    env = sm.Environment()
+    limits = [{"by": "user", "submitted": 2}, {"group": "all", "members": [7], "jobs": 1}]
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=4), limits=limits)
+    jobs = [sm.Job(number, 0.0, 10.0, 10.0, 1, 7) for number in range(5)]
+    for job in jobs:
+        queue.submit(job)
+    env.run(until=5)
+    outside = "user 7 may have 2 jobs submitted"
+    assert [queue.waits_for(job) for job in jobs] == [None, "group 'all' may run 1 jobs", outside, outside, outside]
+    assert queue.queued == jobs[1:2]
+    assert queue.waiting == jobs[1:]
+    queue.withdraw(jobs[3])  # from outside
+    queue.withdraw(jobs[1])  # out of the queue: the next may enter
+    env.run(until=6)
+    assert queue.queued == [jobs[2]]
+    assert queue.waiting == [jobs[2], jobs[4]]
+    queue.reconfigure(backfilling="none", overrun="kill")
+    env.run(until=11)
+    assert [attempt.job for attempt in queue.running] == [jobs[2]]
+    env.run()
+    assert env.now == 30
+    assert queue.is_idle
+
+
+@ENGINES
+def test_jobs_that_run_when_a_window_begins_are_submitted_whatever_the_limit(engine: Any) -> None:  # noqa: ANN401
+    jobs = log((0, 30, 1, 1), (1, 40, 1, 1), (11, 10, 1, 1), (12, 10, 1, 2))
+    chosen: dict[str, Any] = {"cores": 8, "engine": engine, "window_s": (10, 99)}
+    schedule = sm.simulate(jobs, limits=[{"by": "user", "submitted": 1}], **chosen).validate()
+    assert schedule.start_s[2:].tolist() == [41, 12]
+
+
 REFUSED: list[tuple[Any, str]] = [
     ([], "a table of limits without rows; leave limits out"),
     ([{"by": "user", "jobs": 0}], "jobs of each user must be an integer from 1"),
     ([{"by": "user", "value": 1, "cores": -4}], "cores of user 1 must be an integer from 1"),
     ([{"by": "user", "core_minutes": 0}], "core_minutes of each user must be a finite number > 0|core_minutes"),
     ([{"by": "user", "walltime_s": "0s"}], "walltime_s of each user must be"),
-    ([{"by": "user"}], "a limit of each user limits nothing; give one of jobs, cores, core_minutes and walltime_s"),
+    (
+        [{"by": "user"}],
+        "a limit of each user limits nothing; give one of jobs, cores, core_minutes, walltime_s and submitted",
+    ),
+    ([{"by": "user", "submitted": 0}], "submitted of each user must be an integer from 1"),
     ([{"by": "user", "value": 99, "jobs": 1}], "limits name user 99, and no job of workload 'workload' is of it"),
     ([{"by": "queue", "jobs": 1}], "limits are by queue, of which the workload has no numbers"),
     ([{"by": "user", "jobs": 1}, {"by": "user", "jobs": 2}], "two rows limit each user; put them into one"),
@@ -214,6 +297,8 @@ def test_limits_that_make_no_sense_are_refused_in_one_sentence(engine: Any, give
 @pytest.mark.parametrize(
     ("other", "text"),
     [
+        ({"queue_depth": 5}, "a limit of submitted jobs beside queue_depth; leave one of them out"),
+        ({"warm_jobs": 5}, "a limit of submitted jobs beside warm_jobs; leave one of them out"),
         (
             {"heuristic": "FirstFit", "cores_per_machine": 4, "machines": 2},
             "a placer obeys no limits; leave the heuristic out, for a queue on machines",
@@ -221,10 +306,10 @@ def test_limits_that_make_no_sense_are_refused_in_one_sentence(engine: Any, give
         ({"bid": "SRTF"}, "an auction obeys no limits; leave the bid out, for a queue, or add forward=True"),
     ],
 )
-def test_placers_and_auctions_refuse_limits(other: dict[str, Any], text: str) -> None:
+def test_what_obeys_no_limits_refuses_them(other: dict[str, Any], text: str) -> None:
     sizes = {} if "heuristic" in other else {"on": [8]}
     with pytest.raises(sm.RequestError, match=text):
-        sm.simulate(log((0, 10, 4, 1)), **sizes, **other, limits=[{"by": "user", "jobs": 1}])
+        sm.simulate(log((0, 10, 4, 1)), **sizes, **other, limits=[{"by": "user", "submitted": 1}])
 
 
 def test_each_queue_behind_a_router_counts_by_itself() -> None:
@@ -258,7 +343,8 @@ def test_limits_of_what_no_job_of_a_part_is_of_are_left_out() -> None:
 def test_a_schedule_that_breaks_a_limit_is_not_valid() -> None:
     jobs = log((0, 10, 1, 1), (5, 10, 1, 1), (5, 10, 1, 2))
     free = sm.simulate(jobs, cores=4)
-    for caps, text in (({"jobs": 1}, "2 jobs of user 1; it may have 1"), ({"cores": 1}, "2 cores of user 1")):
+    two = "2 jobs of user 1; it may have 1"
+    for caps, text in (({"jobs": 1}, two), ({"submitted": 1}, two), ({"cores": 1}, "2 cores of user 1")):
         broken = replace(free, terms=sm.Terms(limits=sm.Limits([{"by": "user", **caps}])))
         with pytest.raises(sm.IllegalScheduleError, match=f"job 2 starts at 5.0 s, which makes {text}"):
             broken.validate()
