@@ -27,6 +27,7 @@ from simmodels.passes.queue_order import key_for, let_start, make_scratch, sort_
 from simmodels.structures.classes import expect_back, have_started, new_classes, places
 from simmodels.structures.limit_state import (
     count_submitted,
+    full_to_enter,
     leave_outside,
     lift,
     next_to_enter,
@@ -158,11 +159,21 @@ def arrive(queue, now):
     if queue.shared:
         fair_share.enter(queue.fair, queue.arrived, now)
     queue.phase[queue.arrived] = WAITING
-    if queue.limited and queue.limits.counts_submitted:  # the next decision lets it in
-        queue.phase[queue.arrived] = OUTSIDE
-        leave_outside(queue.limits, queue.arrived)
+    if queue.limited and queue.limits.counts_submitted:
+        _ask_in(queue, queue.arrived)
     queue.arrived += 1
     admit(queue, now)
+
+
+@compiled
+def _ask_in(queue, slot):
+    """Count a job that is submitted; leave it outside over a limit, or if the next decision says who enters first."""
+    limits = queue.limits
+    if limits.may_enter or full_to_enter(limits, limits.cohort[slot]) >= 0:
+        queue.phase[slot] = OUTSIDE
+        leave_outside(limits, slot)
+    else:
+        count_submitted(limits, slot, 1)
 
 
 @compiled

@@ -104,6 +104,7 @@ def carry_on(queue, old, kept):
             else:
                 note_size(queue, k)
         queue.limits.tightened = True
+        queue.limits.may_enter = old.limits.may_enter
     held = held_slots(old) if old.limited else place[:0]
     _copy_list(queue, queue.waiting, old.waiting, place, queue.key, held)
     if not queue.same_order:

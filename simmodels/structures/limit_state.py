@@ -67,8 +67,9 @@ LIMIT_STATE: Final = LimitStateType(
         # the state
         ("displaced", _I1),  # cohorts, and parties as -1 - party, that do not stand where they should
         ("displaced_size", types.int64),
-        ("counts_submitted", types.boolean),  # whether jobs may be outside: all enter by `next_to_enter` then
-        ("may_enter", types.boolean),  # whether a job that is outside may be over no limit any more
+        ("counts_submitted", types.boolean),  # whether jobs may be outside
+        ("outside", types.int64),  # how many are
+        ("may_enter", types.boolean),  # whether one of them may be over no limit any more
         ("tightened", types.boolean),  # whether jobs that had a reservation may be over a limit now
     ]
 )
@@ -105,6 +106,7 @@ def new_limits(slots, columns, parties, counts_submitted):
     limits.displaced = np.empty(64, np.int64)
     limits.displaced_size = 0
     limits.counts_submitted = counts_submitted
+    limits.outside = 0
     limits.may_enter = False
     limits.tightened = False
     return limits
@@ -172,6 +174,7 @@ def lift(limits):
     """Let every party have any amount; return what each may have, for `restore`."""
     most = limits.most
     limits.most = np.full(most.shape, np.iinfo(np.int64).max)
+    limits.may_enter = limits.outside > 0
     return most
 
 
@@ -277,7 +280,7 @@ def count_submitted(limits, slot, times):
         party = limits.parties[limits.cohort[slot], k]
         if party >= 0:
             limits.used[party, 3] += times
-    limits.may_enter |= times < 0
+    limits.may_enter |= times < 0 and limits.outside > 0
 
 
 @compiled
@@ -300,7 +303,7 @@ def leave_outside(limits, slot):
         limits.next_outside[limits.last_outside[cohort]] = slot
     limits.last_outside[cohort] = slot
     limits.next_outside[slot] = -1
-    limits.may_enter = True
+    limits.outside += 1
 
 
 @compiled
@@ -316,6 +319,7 @@ def take_from_outside(limits, slot):
         limits.next_outside[before] = limits.next_outside[slot]
     if limits.last_outside[cohort] == slot:
         limits.last_outside[cohort] = before
+    limits.outside -= 1
 
 
 @compiled
