@@ -11,9 +11,9 @@ from numba import types
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import MOST
 from simmodels.ground.on_demand import on_demand
-from simmodels.structures import held_jobs
-from simmodels.structures.limit_state import LIMIT_STATE, count, exceeds
-from simmodels.structures.queue_state import CONSERVATIVE, LIMITS, QUEUE_STATE
+from simmodels.structures import held_jobs, limit_state
+from simmodels.structures.limit_state import LIMIT_STATE, count, exceeds, full_to_enter, leave_outside
+from simmodels.structures.queue_state import CONSERVATIVE, LIMITS, OUTSIDE, QUEUE_STATE
 from simmodels.structures.sorted_blocks import SORTED_BLOCKS
 from simmodels.structures.structure import arrays_of
 
@@ -49,7 +49,22 @@ def lay(queue, slot):
     held_jobs.put_back(queue)
 
 
-# What `held_jobs` does, for queues whose limits may be off.
+@on_demand(LIMITS, types.void(QUEUE_STATE, types.int64))
+@compiled
+def ask_in(queue, slot):
+    """Count a job that is submitted; leave it outside over a limit, or if the next decision says who enters first."""
+    limits = queue.limits
+    if limits.may_enter or full_to_enter(limits, limits.cohort[slot]) >= 0:
+        queue.phase[slot] = OUTSIDE
+        leave_outside(limits, slot)
+    else:
+        limit_state.count_submitted(limits, slot, 1)
+
+
+# What these do, for queues whose limits may be off.
+count_submitted = on_demand(LIMITS, types.void(LIMIT_STATE, types.int64, types.int64))(limit_state.count_submitted)
+next_to_enter = on_demand(LIMITS, types.int64(LIMIT_STATE))(limit_state.next_to_enter)
+take_from_outside = on_demand(LIMITS, types.void(LIMIT_STATE, types.int64))(limit_state.take_from_outside)
 drop = on_demand(LIMITS, types.void(QUEUE_STATE, types.int64), _REPLACES)(held_jobs.drop)
 put_back = on_demand(LIMITS, types.void(QUEUE_STATE), _REPLACES)(held_jobs.put_back)
 release_all = on_demand(LIMITS, types.void(QUEUE_STATE), _REPLACES)(held_jobs.release_all)

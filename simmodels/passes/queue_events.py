@@ -14,26 +14,22 @@ from simmodels.passes import fair_share
 from simmodels.passes.backfilling import is_behind, reservation, start_backfilled, start_heads
 from simmodels.passes.conservative import first_promise, free_early, start_as_promised, start_reserved
 from simmodels.passes.limiting import (
+    ask_in,
     count_end,
+    count_submitted,
     drop,
     first_in_line,
     is_over,
     lay,
+    next_to_enter,
     note_size,
     put_back,
     release_all,
+    take_from_outside,
 )
 from simmodels.passes.queue_order import key_for, let_start, make_scratch, sort_moving
 from simmodels.structures.classes import expect_back, have_started, new_classes, places
-from simmodels.structures.limit_state import (
-    count_submitted,
-    full_to_enter,
-    leave_outside,
-    lift,
-    next_to_enter,
-    restore,
-    take_from_outside,
-)
+from simmodels.structures.limit_state import lift, restore
 from simmodels.structures.profile import lasts_until
 from simmodels.structures.queue_state import (
     CONSERVATIVE,
@@ -160,20 +156,9 @@ def arrive(queue, now):
         fair_share.enter(queue.fair, queue.arrived, now)
     queue.phase[queue.arrived] = WAITING
     if queue.limited and queue.limits.counts_submitted:
-        _ask_in(queue, queue.arrived)
+        ask_in(queue, queue.arrived)
     queue.arrived += 1
     admit(queue, now)
-
-
-@compiled
-def _ask_in(queue, slot):
-    """Count a job that is submitted; leave it outside over a limit, or if the next decision says who enters first."""
-    limits = queue.limits
-    if limits.may_enter or full_to_enter(limits, limits.cohort[slot]) >= 0:
-        queue.phase[slot] = OUTSIDE
-        leave_outside(limits, slot)
-    else:
-        count_submitted(limits, slot, 1)
 
 
 @compiled

@@ -3,10 +3,10 @@
 import numpy as np
 
 from simmodels.ground.compiled import compiled
-from simmodels.passes.limiting import note_size, release_all
+from simmodels.passes.limiting import count_submitted, note_size, release_all
 from simmodels.passes.queue_events import admit, expect
 from simmodels.structures.held_jobs import held_slots
-from simmodels.structures.limit_state import count, count_submitted, leave_outside
+from simmodels.structures.limit_state import count, leave_outside
 from simmodels.structures.profile import copy_profile
 from simmodels.structures.queue_state import CONSERVATIVE, EASY, OUTSIDE, RUNNING
 from simmodels.structures.sorted_blocks import insert, refill
