@@ -223,12 +223,10 @@ class QueueScheduler(Scheduler):
     def waiting(self) -> list[Job]:
         """Return the jobs that wait: those in the queue, in order, those beyond it, then those that are new.
 
-        Beyond it are those that `queue_depth`, or a limit of submitted jobs, keeps out.
-
-        The latter were submitted, or lost, at this instant, and enter the queue at its end.
+        Beyond it are those that `queue_depth`, or a limit of submitted jobs, keeps out. The new ones were submitted, or
+        lost, at this instant, and enter the queue at its end.
         """
-        beyond = state.slots_beyond(self._queue).tolist()
-        others = [*beyond, *(attempt.slot for attempt in self._again)]
+        others = [*state.slots_beyond(self._queue).tolist(), *(attempt.slot for attempt in self._again)]
         return self.queued + [self._jobs[slot] for slot in others] + self._submitted
 
     @property
@@ -239,8 +237,7 @@ class QueueScheduler(Scheduler):
     def waits_for(self, job: Job) -> str | None:
         """Return the limit that a waiting job would exceed if it started now: ``user 17 may run 4 jobs``.
 
-        Or if it entered the queue: ``user 17 may have 9 jobs submitted``. None if it would exceed none, or does not
-        wait.
+        Or if it entered the queue: ``user 17 may have 9 jobs submitted``. None if none, or if it does not wait.
         """
         slot = self._slot_of.get(id(job), -1)
         outside = slot in state.slots_beyond(self._queue)
@@ -266,11 +263,10 @@ class QueueScheduler(Scheduler):
 
     def may_start(self, job: Job, most: Mapping[Cluster, int]) -> bool:
         """Whether a job of elsewhere may start here: it is not too wide, nor behind such that block the queue."""
-        if not super().may_start(job, most):
-            return False
         depth = self.options.queue_depth
-        is_seen = depth is None or len(self.queued) < depth
-        return not self._is_blocked([*self._ahead_of(job), job] if is_seen else self.queued, most)
+        hidden = depth is not None and len(self.queued) >= depth
+        queued = self.queued if hidden else [*self._ahead_of(job), job]
+        return super().may_start(job, most) and not self._is_blocked(queued, most)
 
     def _is_blocked(self, queued: Sequence[Job], most: Mapping[Cluster, int]) -> bool:
         """Whether too wide jobs keep all others from starting, if these are in the queue, in order."""
@@ -478,12 +474,7 @@ class QueueScheduler(Scheduler):
             attempts.append(attempt)
         if self._news.is_wanted:
             self._news.publish(
-                self._queue,
-                self.options,
-                attempts,
-                jobs=self._jobs,
-                estimate_s=self._estimate,
-                parties=self._parties,
+                self._queue, self.options, attempts, jobs=self._jobs, estimate_s=self._estimate, parties=self._parties
             )
 
     @staticmethod

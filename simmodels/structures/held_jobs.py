@@ -25,10 +25,9 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled
 from simmodels.structures.arrays import grown
-from simmodels.structures.limit_state import full_for_all, has_room, is_barred, room_of
+from simmodels.structures.limit_state import full_for_all, has_room, held_slots, is_barred, room_of
 from simmodels.structures.sorted_blocks import (
     clear,
-    copy_slots,
     insert,
     next_fitting,
     next_in_lane,
@@ -294,18 +293,10 @@ def _release(queue, slot, v, after):
 
 
 @compiled
-def held_slots(queue):
-    """Return int64[k], the slots that are held."""
-    slots = np.empty(queue.limits.jobs.size, np.int64)
-    copy_slots(queue.limits.jobs, slots)
-    return slots
-
-
-@compiled
 def release_all(queue):
     """List all that is held."""
     limits = queue.limits
-    slots = held_slots(queue)
+    slots = held_slots(limits)
     lists = _lists(queue)
     for slot in slots:
         cohort = limits.cohort[slot]

@@ -16,7 +16,7 @@ from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled, inlined
 from simmodels.structures.arrays import grown, grown_rows
-from simmodels.structures.sorted_blocks import SORTED_BLOCKS, new_sorted_blocks
+from simmodels.structures.sorted_blocks import SORTED_BLOCKS, copy_slots, new_sorted_blocks
 from simmodels.structures.structure import Handle, Structure
 
 
@@ -110,6 +110,14 @@ def new_limits(slots, columns, parties, counts_submitted):
     limits.may_enter = False
     limits.tightened = False
     return limits
+
+
+@compiled
+def held_slots(limits):
+    """Return int64[k], the slots that are held."""
+    slots = np.empty(limits.jobs.size, np.int64)
+    copy_slots(limits.jobs, slots)
+    return slots
 
 
 @compiled
