@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from numba.core import analysis, ir, types
 
+from simmodels.ground.digests import REPLACES
+
 _COUNTS: Final = re.compile(r'^ *call void @"?NRT_(in|de)cref"?\(.*\n', re.MULTILINE)
 _MAKES: Final = re.compile(r"NRT_(Allocate|Reallocate|MemInfo_(?!data_fast))")  # that returns where an object lies
 _PLAIN: Final = (
@@ -28,8 +30,6 @@ _PLAIN: Final = (
 _TAKES: Final = frozenset({"getattr", "static_getitem", "cast", "phi", "exhaust_iter", "build_tuple"})
 
 
-REPLACES: Final = "replaces"
-"""The attribute of what makes the code of a call: the fields that the function may replace, where nobody can see it."""
 Field = tuple[str, str]
 """A field of a structure: the name of its type, and its own."""
 

@@ -31,6 +31,8 @@ _FOREIGN: Final = sys.stdlib_module_names | {"numba", "numpy", "llvmlite"}
 """What has a version of its own, or Python's: its functions are known by name."""
 INSTEAD: Final = "in_compiled_code"
 """The attribute of a function that names what compiled code calls instead of it."""
+REPLACES: Final = "replaces"
+"""The attribute of what makes the code of a call: the fields that the function may replace, where nobody can see it."""
 _PLAIN: Final = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
 
 
@@ -106,7 +108,7 @@ def _function(value: object) -> FunctionType | None:
 def _own(function: FunctionType) -> str:
     """Return the digest of a function without those that it calls."""
     defaults = (function.__defaults__, *sorted((function.__kwdefaults__ or {}).items()))
-    about = [_name(function), *_code(function.__code__), _value(defaults)]
+    about = [_name(function), *_code(function.__code__), _value(defaults), _value(getattr(function, REPLACES, None))]
     return digest(*about, *sorted({f"{name}={_value(value)}" for name, value in _named(function)}))
 
 

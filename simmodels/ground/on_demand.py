@@ -17,8 +17,9 @@ from numba.core import cgutils
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
-from simmodels.ground.borrowing import REPLACES, Field
+from simmodels.ground.borrowing import Field
 from simmodels.ground.compiled import compiled
+from simmodels.ground.digests import REPLACES
 
 _CODE: Final[Any] = cgutils  # it has no types
 

@@ -7,7 +7,7 @@ from numba import types
 
 from simmodels.ground import on_demand as module
 from simmodels.ground.compiled import LINKED, compiled
-from simmodels.ground.digests import _reached
+from simmodels.ground.digests import _reached, digest_of
 from simmodels.ground.on_demand import BY_OPTION, OnDemand, ask_for, on_demand
 from simmodels.replay.queue_loop import replay
 
@@ -21,10 +21,15 @@ def third(x):
     return x // 3
 
 
-def test_it_is_called_when_it_was_asked_for_and_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def _nothing_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("BY_OPTION", "_PLACES"):
         monkeypatch.setattr(module, name, {})
     monkeypatch.setattr(module, "_ASKED", set())
+
+
+@pytest.mark.usefixtures("_nothing_asked")
+def test_it_is_called_when_it_was_asked_for_and_not_before() -> None:
     called = on_demand("an option", types.int64(types.int64))(third)
 
     @compiled
@@ -42,10 +47,8 @@ def test_it_is_called_when_it_was_asked_for_and_not_before(monkeypatch: pytest.M
         call(-1)
 
 
-def test_it_is_ready_at_once_where_the_option_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("BY_OPTION", "_PLACES"):
-        monkeypatch.setattr(module, name, {})
-    monkeypatch.setattr(module, "_ASKED", set())
+@pytest.mark.usefixtures("_nothing_asked")
+def test_it_is_ready_at_once_where_the_option_was_asked_for() -> None:
     ask_for("an option")
     called = on_demand("an option", types.int64(types.int64))(third)
 
@@ -56,9 +59,23 @@ def test_it_is_ready_at_once_where_the_option_was_asked_for(monkeypatch: pytest.
     assert call(10) == 4
 
 
+@pytest.mark.usefixtures("_nothing_asked")
+def test_whatever_calls_it_is_compiled_again_when_what_it_replaces_is_declared_otherwise() -> None:
+    def digest(*replaces: tuple[str, str]) -> str:
+        called = on_demand("an option", types.int64(types.int64), frozenset(replaces))(third)
+
+        @compiled
+        def call(x):
+            return called(x) + 1
+
+        return digest_of(call, (), "some machine")
+
+    assert len({digest(), digest(("BoxType", "one")), digest(("BoxType", "one"), ("BoxType", "other"))}) == 3
+
+
 @pytest.mark.skipif(not LINKED, reason="under another numba, functions are compiled as numba does")
 @pytest.mark.parametrize(("option", "known"), _OWN, ids=[each.function.__qualname__ for _, each in _OWN])
-def test_whatever_calls_it_is_told_of_all_that_it_replaces(option: str, known: OnDemand) -> None:
+def test_whatever_calls_it_is_notified_of_all_that_it_replaces(option: str, known: OnDemand) -> None:
     ask_for(option)  # what it calls in this way
     as_called = known.function.get_overload.__self__
     as_called.compile(known.signature.args)
