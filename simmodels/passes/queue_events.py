@@ -166,7 +166,6 @@ def _let_in(queue, now):
     """Let jobs enter that are over no limit of how many may, in order of submission."""
     slot = next_to_enter(queue.limits)
     while slot >= 0:
-        count_submitted(queue.limits, slot, 1)
         queue.phase[slot] = WAITING
         _enter(queue, slot, now)
         slot = next_to_enter(queue.limits)
@@ -176,7 +175,7 @@ def _let_in(queue, now):
 def finish(queue, slot, now):
     """Let a running job end and free its cores."""
     queue.phase[slot] = DONE
-    if queue.limited:
+    if queue.limited and queue.limits.counts_submitted:
         count_submitted(queue.limits, slot, -1)
     _release(queue, slot, now)
 
@@ -234,7 +233,7 @@ def withdraw(queue, slot, now):
         queue.warm_started += 1
     if slot < queue.visible_below:
         _leave(queue, slot)
-    if queue.limited:
+    if queue.limited and queue.limits.counts_submitted:
         count_submitted(queue.limits, slot, -1)
     queue.phase[slot] = DONE
     queue.needs_replan = True

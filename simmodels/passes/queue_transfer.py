@@ -97,7 +97,8 @@ def carry_on(queue, old, kept):
             if queue.phase[k] == OUTSIDE:
                 leave_outside(queue.limits, k)
                 continue
-            count_submitted(queue.limits, k, 1)
+            if queue.limits.counts_submitted:
+                count_submitted(queue.limits, k, 1)
             if queue.phase[k] == RUNNING:
                 count(queue.limits, k, queue.cores[k], 1)
             else:

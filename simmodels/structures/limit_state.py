@@ -282,8 +282,6 @@ def used_by(limits, party):
 @compiled
 def count_submitted(limits, slot, times):
     """Count a job that enters the queue (`times` is 1) for each of its parties, or one that is done (-1) no more."""
-    if not limits.counts_submitted:
-        return
     for k in range(limits.parties.shape[1]):
         party = limits.parties[limits.cohort[slot], k]
         if party >= 0:
@@ -332,7 +330,7 @@ def take_from_outside(limits, slot):
 
 @compiled
 def next_to_enter(limits):
-    """Return the job that was submitted first of those outside that may enter, which is outside no more; -1 if none."""
+    """Let the job enter that was submitted first of those outside that may, and return it; -1 if there is none."""
     found = np.int64(-1)
     for cohort in range(limits.first_outside.size):
         slot = limits.first_outside[cohort]
@@ -340,6 +338,7 @@ def next_to_enter(limits):
             found = slot
     if found >= 0:
         take_from_outside(limits, found)
+        count_submitted(limits, found, 1)
     else:
         limits.may_enter = False
     return found
