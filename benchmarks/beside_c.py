@@ -48,16 +48,18 @@ def beside_c(*, log: str, cores: int) -> Figures:
     """Replay a log under EASY-FCFS, here and by the C program, which has to start each job at the same instant."""
     jobs = wl.clean(wl.read_swf(trace(log)), "published", cores=cores)
     starts, c_s = replay_in_c(jobs, cores)
-    spent_s: list[float] = []
+    sm.simulate(jobs.head(200), cores=cores, backfilling="easy")  # compiles
+    wall_s, spent_s = [], []
     while sum(spent_s) < _LEAST_S:
-        before = time.process_time()
+        before, spent = time.perf_counter(), time.process_time()
         schedule = sm.simulate(jobs, cores=cores, backfilling="easy")
-        spent_s.append(time.process_time() - before)
+        spent_s.append(time.process_time() - spent)
+        wall_s.append(time.perf_counter() - before)
         if not np.array_equal(schedule.start_s, starts):
             raise SystemExit(f"{log}: the C program has other starts")
-    least_s = min(spent_s[1:])
+    least_s = min(wall_s)
     figures = {"jobs": len(jobs), "wall_s": least_s, "jobs_per_s": len(jobs) / least_s, "peak_mb": peak_mb()}
-    return figures | {"c_s": c_s, "times_c": least_s / c_s}
+    return figures | {"c_s": c_s, "times_c": min(spent_s) / c_s}
 
 
 def c_cases() -> Cases:
