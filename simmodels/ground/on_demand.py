@@ -36,18 +36,21 @@ class OnDemand(NamedTuple):
     replaces
         The fields of structures in which it may put another array or structure, itself or by what it calls, see
         `simmodels.ground.borrowing`: whatever calls it cannot see that.
+    place
+        Where compiled code finds its address; null until it is asked for.
     """
 
     function: Any
     signature: Signature
     replaces: frozenset[Field]
+    place: ctypes.c_void_p
 
 
 BY_OPTION: Final[dict[str, list[OnDemand]]] = {}
 """The functions by the option that asks for them."""
-_PLACES: Final[dict[str, ctypes.c_void_p]] = {}
-"""Where compiled code finds the address of a function, by its name."""
 _ASKED: Final[set[str]] = set()
+_KEPT: Final[list[Any]] = []
+"""What holds the code at the addresses."""
 
 
 def on_demand(option: str, signature: Signature, replaces: frozenset[Field] = frozenset()) -> Callable[[Any], Any]:
@@ -67,10 +70,9 @@ def on_demand(option: str, signature: Signature, replaces: frozenset[Field] = fr
     """
 
     def made(function: Any) -> Any:  # noqa: ANN401  numba's dispatcher is untyped
-        known = OnDemand(function, signature, replaces)
+        known = OnDemand(function, signature, replaces, ctypes.c_void_p())
         BY_OPTION.setdefault(option, []).append(known)
-        place = _PLACES[_name(known)] = ctypes.c_void_p()
-        llvm.add_symbol(_name(known), ctypes.addressof(place))
+        llvm.add_symbol(_name(known), ctypes.addressof(known.place))
         if option in _ASKED:
             _fill_in(known, option)
         return intrinsic(_caller(known))
@@ -105,12 +107,8 @@ def _fill_in(of: OnDemand, option: str) -> None:
     entry, kinds = compiled(called, part=option), (_as_one(of.signature),)
     entry.compile(kinds)
     found = entry.overloads[kinds]
-    _PLACES[_name(of)].value = found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
+    of.place.value = found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
     _KEPT.append(entry)
-
-
-_KEPT: Final[list[Any]] = []
-"""What holds the code at these addresses."""
 
 
 def _caller(of: OnDemand) -> Callable[..., Any]:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import Terms
-from simmodels.errors import RequestError
 from simmodels.ground.compiled import compilable
 from simmodels.ground.numbers import Floats
 from simmodels.ground.streams import stream
@@ -19,7 +18,7 @@ from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
 from simmodels.replay.queue_loop import carry_on_loop, loop_now, new_loop, replay
-from simmodels.replay.snapshot import Snapshot
+from simmodels.replay.snapshot import Snapshot, require_whole
 from simmodels.results.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.structures.queue_state import (
     arrived_slots,
@@ -122,7 +121,7 @@ class Replay:
             An order gave no number for a job; what a Python order raised is raised again. Or a run ended with an error,
             or was left by Ctrl-C: there is no going on from there.
         """
-        self._require_whole()
+        require_whole(left=self._left)
         if watched >= 0 and not math.isnan(self.start_s[watched]):
             return
         stop = len(self.submit_s) if slots is None else slots
@@ -139,14 +138,9 @@ class Replay:
             raise_refused(job, now, self.options.order, self.options.backfill_order)
         self._left = False
 
-    def _require_whole(self) -> None:
-        """Refuse to go on after an error, or from the middle of an instant, where Ctrl-C left it."""
-        if self._left:
-            raise RequestError("the replay failed, or was interrupted in the middle of an instant", "make a new one")
-
     def snapshot(self) -> "Snapshot[Replay]":
         """Return where the replay is, which stays so while the replay goes on."""
-        self._require_whole()
+        require_whole(left=self._left)
         slots = present_slots(self._queue)
         coming = np.arange(arrived_slots(self._queue), len(self.submit_s))
         jobs, later = (self.workload.take(each if self._rows is None else self._rows[each]) for each in (slots, coming))

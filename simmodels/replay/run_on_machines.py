@@ -15,7 +15,7 @@ from simmodels.policies.placement_options import PlacementOptions
 from simmodels.replay.auction_on_machines import Auction
 from simmodels.replay.platform import Platform
 from simmodels.replay.rigid_on_machines import Placer, Queue
-from simmodels.replay.snapshot import Snapshot
+from simmodels.replay.snapshot import Snapshot, require_whole
 from simmodels.results.schedule import Schedule
 from simmodels.work.workload import Workload
 
@@ -54,7 +54,7 @@ class ReplayOnMachines:
         StoppedError
             A job was lost too often in a row, or machines were repaired too often while all waited.
         """
-        self._require_whole()
+        require_whole(left=self._left)
         part, work = self.part, self.part.work
         self._left = True
         fine = part.run(until_s)
@@ -69,11 +69,6 @@ class ReplayOnMachines:
             jobs = ((int(work.job_id[row]), int(work.cores[row])) for row in part.waiting())
             raise waits_too_long([*jobs], platform.repairs, platform.now_s)
         self._left = False
-
-    def _require_whole(self) -> None:
-        """Refuse to go on after an error, or from the middle of an instant, where Ctrl-C left it."""
-        if self._left:
-            raise RequestError("the replay failed, or was interrupted in the middle of an instant", "make a new one")
 
     @property
     def submit_s(self) -> Floats:
@@ -97,7 +92,7 @@ class ReplayOnMachines:
 
     def snapshot(self) -> Snapshot[Self]:
         """Return where the replay is, which stays so while the replay goes on."""
-        self._require_whole()
+        require_whole(left=self._left)
         part = self.part
         slots = part.present()
         coming = part.coming()

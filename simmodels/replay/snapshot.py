@@ -45,6 +45,12 @@ class Stopped(Protocol):
         """Use other drawn numbers."""
 
 
+def require_whole(*, left: bool) -> None:
+    """Refuse to go on (`RequestError`) after an error, or from the middle of an instant, where Ctrl-C left it."""
+    if left:
+        raise RequestError("the replay failed, or was interrupted in the middle of an instant", "make a new one")
+
+
 Replayed = TypeVar("Replayed", bound=Stopped)
 
 

@@ -424,8 +424,9 @@ def open_queue(
     fair
         What users have used, with n slots; None where no order asks.
     """
-    for option, asked in ((LIMITS, limits), (SHARES, fair), (PROMISES, backfilling == "conservative" or None)):
-        if asked is not None:
+    conservative = backfilling == "conservative"
+    for option, asked in ((LIMITS, limits is not None), (SHARES, fair is not None), (PROMISES, conservative)):
+        if asked:
             ask_for(option)
     submit, runtime, estimate, cores = columns
     same = backfill_order is None or backfill_order is order

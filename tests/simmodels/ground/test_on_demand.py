@@ -23,8 +23,7 @@ def third(x):
 
 @pytest.fixture
 def _nothing_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("BY_OPTION", "_PLACES"):
-        monkeypatch.setattr(module, name, {})
+    monkeypatch.setattr(module, "BY_OPTION", {})
     monkeypatch.setattr(module, "_ASKED", set())
 
 
