@@ -239,11 +239,9 @@ class QueueScheduler(Scheduler):
 
         Or if it entered the queue: ``user 17 may have 9 jobs submitted``. None if none, or if it does not wait.
         """
-        if self._parties is None:
-            return None
         slot = self._slot_of.get(id(job), -1)
-        outside = slot in state.slots_beyond(self._queue)
-        if not outside and slot not in state.waiting_slots(self._queue):
+        outside = self._parties is not None and slot in state.slots_beyond(self._queue)
+        if self._parties is None or not (outside or slot in state.waiting_slots(self._queue)):
             return None
         return self._parties.waits_for(slot, job.cores, outside=outside) or None
 

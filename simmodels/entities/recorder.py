@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,37 @@ else:
     pd = later("pandas")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """What of a record belongs to a schedule; jobs and tasks are numbers in order of submission.
+
+    Parameters
+    ----------
+    clusters
+        The clusters of the schedule.
+    here, away
+        The attempts on these, and those of its jobs on others, by start.
+    numbers
+        int64[k], its jobs and tasks, increasing.
+    moved
+        int64[m], those that ran last on another cluster.
+    flows
+        The workflows that are its workflows, and not just some of their tasks, each with the number of its first.
+    """
+
+    clusters: Sequence[Cluster]
+    here: "pd.DataFrame"
+    away: "pd.DataFrame"
+    numbers: NDArray[np.int64]
+    moved: NDArray[np.int64]
+    flows: Sequence[tuple[int, Workflow]]
+
+    @property
+    def schedulers(self) -> list[Scheduler]:
+        """Return the schedulers that serve its clusters."""
+        return [each.served_by for each in self.clusters if isinstance(each.served_by, Scheduler)]
+
+
 class Recorder(Record):
     """Keeps one record per attempt; make it before the simulation runs.
 
@@ -54,21 +85,37 @@ class Recorder(Record):
     2.5
     """
 
-    def _parted(self, table: "pd.DataFrame") -> "tuple[pd.DataFrame, pd.DataFrame, NDArray[np.int64]]":
-        """Return the attempts here, those elsewhere, and the numbers of the jobs that ran last elsewhere."""
-        here = self._is_here(table)
+    def _shown(self) -> _Shown:
+        """Return what belongs to a schedule: all, or what the one cluster ran, runs, or has waiting."""
+        clusters, table = self._clusters(), self._table()
+        is_here = self._is_here(table)
+        here, away = table[is_here].reset_index(drop=True), table[~is_here]
         last = ~table.duplicated("of", keep="last").to_numpy()
-        moved = np.unique(table["of"][last & ~here]).astype(np.int64)
-        return table[here].reset_index(drop=True), table[~here], moved
+        moved = np.unique(table["of"][last & ~is_here]).astype(np.int64)
+        numbers = np.arange(self._count)
+        shown = _Shown(clusters=clusters, here=here, away=away, numbers=numbers, moved=moved, flows=())
+        if self.cluster is not None:
+            held = [job for each in shown.schedulers for job in each.jobs_not_done if id(job) in self._undone]
+            numbers = np.union1d(here["of"].to_numpy(), np.array([self._number(job) for job in held], np.int64))
+        flows = self._whole(numbers, moved)
+        numbers = np.unique(np.concatenate([numbers, *(np.arange(first, first + len(each)) for first, each in flows)]))
+        return replace(shown, away=away[away["of"].isin(numbers)], numbers=numbers, flows=flows)
 
-    def _recorded(self, table: "pd.DataFrame", schedulers: Sequence[Scheduler]) -> NDArray[np.int64]:
-        """Return the numbers of the jobs that belong to what is recorded: all, or those of the one cluster."""
-        if self.cluster is None:
-            return np.arange(self._count)
-        held = [
-            self._number(job) for scheduler in schedulers for job in scheduler.jobs_not_done if id(job) in self._undone
-        ]
-        return np.union1d(table["of"].to_numpy(), np.array(held, np.int64))
+    def _jobs_of(self, shown: _Shown) -> tuple[Workload, Source | None, NDArray[np.int64], int]:
+        """Return the workload of a schedule, its source, its rows by number, and how many jobs of sources it lacks.
+
+        The source is the only one, if all that it submitted belongs to the schedule, unchanged: the workload is its own
+        then.
+        """
+        sources = self.env.all(Source)
+        if len(sources) == 1 and len(shown.flows) == len(self._flows):
+            (source,) = sources
+            if (rows := self._rows_of(source, shown.numbers)) is not None:
+                return source.workload, source, rows, len(source.workload) - len(source.rows)
+        into = {id(each) for each in shown.schedulers}
+        sources = [each for each in sources if self.cluster is None or id(each.into) in into]
+        left_out = sum(len(each.workload) - len(each.rows) for each in sources)
+        return self._workload(shown.numbers, shown.flows), None, np.arange(len(shown.numbers)), left_out
 
     def _workload(self, numbers: NDArray[np.int64], flows: Sequence[tuple[int, Workflow]]) -> Workload:
         """Return the jobs and tasks of these numbers, in order of submission; tasks are jobs, but those of `flows`."""
@@ -152,29 +199,18 @@ class Recorder(Record):
         """
         if not (self._count or self.env.has_run):
             raise RequestError("nothing has happened yet that a schedule could show", "call env.run() first")
-        clusters = self._clusters()
-        table, away, moved = self._parted(self._table())
-        schedulers = [each.served_by for each in clusters if isinstance(each.served_by, Scheduler)]
-        numbers = self._recorded(table, schedulers)
-        flows = self._whole(numbers, moved)
-        numbers = np.unique(np.concatenate([numbers, *(np.arange(first, first + len(each)) for first, each in flows)]))
-        away = away[away["of"].isin(numbers)]
-        sources = self.env.all(Source)
+        shown = self._shown()
+        clusters, table, away = shown.clusters, shown.here, shown.away
         routers = [
             each
             for each in self.env.all(Decider)
             if not isinstance(each, Scheduler) and set(each.clusters) & set(clusters)
         ]
-        rows = self._rows_of(sources[0], numbers) if len(sources) == 1 and len(flows) == len(self._flows) else None
-        if rows is not None:
-            workload, source = sources[0].workload, sources[0]
-            left_out = len(workload) - len(source.rows)
-        else:
-            workload, source, rows = self._workload(numbers, flows), None, np.arange(len(numbers))
-            into = {id(each) for each in schedulers}
-            here = [each for each in sources if self.cluster is None or id(each.into) in into]
-            left_out = sum(len(each.workload) - len(each.rows) for each in here)
-        at = rows[np.searchsorted(numbers, table["of"])]
+        workload, source, rows, left_out = self._jobs_of(shown)
+        at, elsewhere, moved = (
+            rows[np.searchsorted(shown.numbers, each)]
+            for each in (table["of"], away["of"], np.intersect1d(shown.moved, shown.numbers))
+        )
         on_machines = any(cluster.machines for cluster in clusters)
         counted = workload.known()
         if source is not None and (source.windowed or on_machines):
@@ -183,7 +219,7 @@ class Recorder(Record):
             counted[source.rows[: source.submitted]] = True
             left_out = len(workload) - int(counted.sum())
         counted[at] &= table["counted"].to_numpy()
-        counted[rows[np.searchsorted(numbers, np.intersect1d(moved, numbers))]] = False
+        counted[moved] = False
         ran_on = {*clusters, *(each for each in self.env.all(Cluster) if (away["on"] == each.number).any())}
         as_logged = all(cluster.runs_as_logged for cluster in ran_on)
         served_by = dict.fromkeys(cluster.served_by for cluster in clusters)
@@ -196,7 +232,7 @@ class Recorder(Record):
         columns, odd = self._columns(table, at, clusters, parts)
         if terms.modelled and not on_machines:
             columns["executed_s"] = table["executed_s"].to_numpy()
-        elsewhere = away[["attempt", "start_s", "end_s", "outcome", "work_s", *RARE, "changed", *RULES]]
+        others = away[["attempt", "start_s", "end_s", "outcome", "work_s", *RARE, "changed", *RULES]]
         return Schedule.from_attempts(
             workload,
             [cluster.spec for cluster in clusters],
@@ -206,7 +242,7 @@ class Recorder(Record):
             window=self._window(window_s) if on_machines else None,
             keep=self._lost or on_machines or bool(odd) or len(away) > 0,
             parts=parts,
-            elsewhere=elsewhere.assign(row=rows[np.searchsorted(numbers, away["of"])]) if len(away) else None,
+            elsewhere=others.assign(row=elsewhere) if len(away) else None,
             counted=counted,
             terms=terms,
             about={**about, "left_out": left_out},
