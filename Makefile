@@ -29,7 +29,7 @@ ifneq ($(shell $(PY) -c 'print("runs")' 2>/dev/null),runs)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full attack docs docs-test bench lint format types options floors spelling language size check hooks pins clean
+.PHONY: help setup demo test test-full attack docs docs-test bench wheel lint format types options floors spelling language size check hooks pins clean
 
 help: ## list the targets
 	@echo "usage: make TARGET [WORKERS=2] [ARGS='more arguments of pytest, the demo or the benchmarks'] [PYTHON=python3.12]"
@@ -59,6 +59,9 @@ docs-test: $(INSTALLED) ## run every code block of the documentation
 
 bench: $(INSTALLED) ## run the benchmarks; prints tables and writes JSON
 	@$(PY) -m benchmarks $(ARGS)
+
+wheel: $(INSTALLED) ## make a wheel with compiled code for x86-64-v3 in dist/, and say what that costs (minutes)
+	@$(PY) -m benchmarks.wheel $(ARGS)
 
 lint: $(INSTALLED) ## look for mistakes and for other formatting (ruff)
 	$(PY) -m ruff check .

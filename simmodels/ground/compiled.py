@@ -37,6 +37,7 @@ if LINKED:
 _Plain = TypeVar("_Plain", bound=Callable[..., Any])
 _INTERRUPTS: Final = (signal.SIGINT, signal.SIGTERM)
 _SIMMODELS: Final = Path(__file__).parents[1]
+_WORKLOADS: Final = _SIMMODELS.with_name("workloads")
 _PARTS: Final = {
     "learning": "permutation trials",
     "auction": "auctions",
@@ -170,7 +171,7 @@ def _kept(made: Any, form: Form, part: str) -> Any:  # noqa: ANN401  as above
 def _part_of(home: Path) -> str:
     """Return in words what the functions of a file are for."""
     if not home.is_relative_to(_SIMMODELS):
-        return "your own functions"
+        return "generated workflows" if home.is_relative_to(_WORKLOADS) else "your own functions"
     place = home.relative_to(_SIMMODELS).as_posix()
     return next((part for word, part in _PARTS.items() if word in place), "simulations")
 

@@ -3,16 +3,20 @@
 All checkouts, installations and environments of a user share the folder: what one of them compiled, the others load.
 A changed rule gives what calls it another digest, and thereby another file, so nothing is ever out of date; a damaged
 file is as good as none. Files are written whole or not at all, by as many processes as like to.
+
+A wheel may bring such files with it (`make wheel`), compiled for a family of processors: these are tried first.
 """
 
+import functools
 import hashlib
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import llvmlite.binding as llvm
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
@@ -21,6 +25,10 @@ from simmodels.ground.digests import UnknownValueError, digest, digest_of
 from simmodels.ground.files import replacing
 
 CODE_FOLDER: Final = "SCHEDLAB_CACHE"
+SHIPPED: Final = Path(__file__).with_name("shipped")
+"""The folder of the code that a wheel brings; a checkout has none."""
+MACHINE: Final = "machine"
+"""The file there that says what this was compiled for: triple, processor and features, a line each."""
 _MOST_BYTES: Final = 2**30
 """More are not kept: a complete set has some 20 MB."""
 _SUM_BYTES: Final = 32
@@ -79,6 +87,10 @@ PLAIN: Final = Form(
 """As numba keeps it: machine code."""
 
 
+_Machine = tuple[str, str, str]
+"""What code is made for: the triple of the target, the processor and its features."""
+
+
 class KeptCode:
     """The cache of a dispatcher, as numba asks for it.
 
@@ -109,42 +121,61 @@ class KeptCode:
     def load_overload(self, signature: Any, context: Any) -> Any:  # noqa: ANN401  numba is untyped
         """Return what was compiled for a signature; None if it was not."""
         context.refresh()
-        found = None
-        # What has gone, and what of a file was not written here, is compiled again.
-        with suppress(*_NOT_OURS):
-            path = self._path(signature, context)
-            found = self._form.rebuild(context, pickle.loads(_read(path)), _find)  # noqa: S301  the user's own folder
-        if found is None:
-            self._missed()
-        return found
+        for place, machine in _places(context.codegen().magic_tuple()):
+            # What has gone, and what of a file was not written here, is compiled again.
+            with suppress(*_NOT_OURS):
+                kept = pickle.loads(_read(place / self._file(signature, machine)))  # noqa: S301  the user's own folder
+                return self._form.rebuild(context, kept, functools.partial(_find, place))
+        self._missed()
+        return None
 
     def save_overload(self, signature: Any, result: Any) -> None:  # noqa: ANN401  as above
         """Keep what was compiled for a signature."""
         if result.library.has_dynamic_globals:  # it has addresses of this process
             return
         try:
-            path = self._path(signature, result.target_context)
+            file = self._file(signature, result.target_context.codegen().magic_tuple())
             folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write(path, dumps(self._form.reduce(result, _keep)))
+            _write(folder() / file, dumps(self._form.reduce(result, _keep)))
             _forget_oldest()
         except OSError:
             self._unkept(f"no folder for it can be written, or the disk is full; set {CODE_FOLDER} to one with room")
         except UnknownValueError as error:
             self._unkept(f"{self._name} is not: {error}")
 
-    def _path(self, signature: Any, context: Any) -> Path:  # noqa: ANN401  as above
-        made_for = context.codegen().magic_tuple()
-        key = digest(self._form.name, digest_of(self._made, signature, made_for))
-        return folder() / f"{self._name.strip('<>')}.{self._form.name}-{key[:40]}.code"
+    def _file(self, signature: Any, machine: _Machine) -> str:  # noqa: ANN401  as above
+        """Return the name of the file of what is compiled for a signature, and a machine."""
+        key = digest(self._form.name, digest_of(self._made, signature, machine))
+        return f"{self._name.strip('<>')}.{self._form.name}-{key[:40]}.code"
+
+
+def _places(machine: _Machine) -> Iterator[tuple[Path, _Machine]]:
+    """Hand out the folders of code that this machine can run, and what it was compiled for."""
+    if (shipped := _shipped_for(machine[0])) is not None:
+        yield SHIPPED, shipped
+    with suppress(OSError):  # there may be none
+        yield folder(), machine
+
+
+@functools.cache
+def _shipped_for(triple: str) -> _Machine | None:
+    """Return what shipped code was compiled for; None if there is none, or this processor cannot run it."""
+    try:
+        made_for, processor, features = (SHIPPED / MACHINE).read_text("utf-8").split("\n")
+    except (OSError, ValueError):
+        return None
+    has = llvm.get_host_cpu_features()
+    runs = made_for == triple and all(has.get(each.removeprefix("+")) for each in features.split(",") if each)
+    return (made_for, processor, features) if runs else None
 
 
 def _read(path: Path) -> bytes:
     content = path.read_bytes()
     whole = hashlib.sha256(content[_SUM_BYTES:]).digest() == content[:_SUM_BYTES]
     with suppress(OSError):  # a folder that others fill may be read only
-        if whole:
+        if whole and path.parent != SHIPPED:
             os.utime(path)  # what is in use is forgotten last
-        else:
+        elif not whole and path.parent != SHIPPED:
             path.unlink()  # or who compiles it would take it as kept
     if not whole:
         raise ValueError(f"{path} is damaged")
@@ -165,8 +196,8 @@ def _keep(content: bytes) -> str:
     return name
 
 
-def _find(name: str) -> bytes:
-    return _read(folder() / f"{name}.bitcode")
+def _find(place: Path, name: str) -> bytes:
+    return _read(place / f"{name}.bitcode")
 
 
 def _forget_oldest() -> None:

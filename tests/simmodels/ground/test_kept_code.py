@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding
 import numpy as np
 import pytest
 
@@ -67,6 +68,36 @@ def test_a_changed_rule_in_another_file_is_never_run_stale_and_copies_share(kept
     assert _answers(tmp_path / "one") == "3.0 1"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700
     assert {path.suffix for path in kept.iterdir()} == {".code", ".bitcode"}
+
+
+def test_code_that_a_wheel_brings_is_loaded_where_the_processor_runs_it_and_is_never_stale(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "one" / "simmodels"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shipped = package / "ground" / kept_code.SHIPPED.name
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("NUMBA_CPU_NAME", "generic")
+        elsewhere.setenv("NUMBA_CPU_FEATURES", "")
+        elsewhere.setenv("SCHEDLAB_CACHE", str(shipped))
+        assert _answers(package.parent) == "3.0 0"
+    triple = llvmlite.binding.get_process_triple()
+    before = {path: path.read_bytes() for path in shipped.iterdir()}
+    for about, hits in (("", 0), (f"{triple}\ngeneric\n+flying", 0), (f"{triple}\ngeneric\n", 1)):
+        shutil.rmtree(kept, ignore_errors=True)
+        (shipped / kept_code.MACHINE).write_text(about)
+        assert _answers(package.parent) == f"3.0 {hits}"
+        assert kept.exists() == (hits == 0)
+    profile = package / "structures" / "profile.py"
+    rule = profile.read_text()
+    profile.write_text(rule + OTHER_RULE)
+    assert _answers(package.parent) == "7.0 0"
+    profile.write_text(rule)
+    for path in before:
+        path.write_bytes(b"damaged")
+    shutil.rmtree(kept)
+    assert _answers(package.parent) == "3.0 0"
+    assert before.keys() < set(shipped.iterdir()), "what a wheel brought is not removed"
 
 
 def _times(factor: int) -> Any:  # noqa: ANN401  numba's dispatcher is untyped
