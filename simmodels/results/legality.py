@@ -255,15 +255,18 @@ def _limits(e: Evidence) -> None:
 def _prove_party(e: Evidence, party: Party, runs: Attempts) -> None:
     """Refuse a start with which a party has too much; what ran before the window began is counted, and not refused."""
     cores = e.workload.cores[runs.row]
-    needed = {
-        "jobs": (np.ones(len(cores), np.int64), min(party.jobs, party.submitted)),  # what runs is submitted
-        "cores": (cores, party.cores),
-        "core-seconds": (core_seconds(cores, e.workload.estimate_s[runs.row]), party.core_s),
-    }
-    began = np.flatnonzero((runs.earlier_s == 0) & (runs.start_s != runs.end_s))
-    for what, (each, most) in needed.items():
+    one, core_s = np.ones(len(cores), np.int64), core_seconds(cores, e.workload.estimate_s[runs.row])
+    starts = (runs.earlier_s == 0) & (runs.start_s != runs.end_s)
+    entered = starts & ~np.isin(runs.row, runs.row[runs.earlier_s > 0])  # others stay submitted, also if they are lost
+    for what, each, most, counted in (
+        ("jobs", one, party.jobs, starts),
+        ("jobs", one, party.submitted, entered),  # what runs is submitted
+        ("cores", cores, party.cores, starts),
+        ("core-seconds", core_s, party.core_s, starts),
+    ):
         if most == NO_LIMIT:
             continue
+        began = np.flatnonzero(counted)
         time_s, used = metrics.step_function(runs.start_s, runs.end_s, each)
         has = np.append(0, used)[np.searchsorted(time_s, runs.start_s[began], side="right")]
         over = began[has > most]

@@ -257,6 +257,10 @@ def test_jobs_that_run_when_a_window_begins_are_submitted_whatever_the_limit(eng
     chosen: dict[str, Any] = {"cores": 8, "engine": engine, "window_s": (10, 99)}
     schedule = sm.simulate(jobs, limits=[{"by": "user", "submitted": 1}], **chosen).validate()
     assert schedule.start_s[2:].tolist() == [41, 12]
+    chosen["on"] = sm.Site(cores_per_machine=8, capacity=[(0, 1), (15, 0), (20, 1)])
+    chosen["cores"] = None
+    schedule = sm.simulate(jobs, limits=[{"by": "user", "submitted": 1}], **chosen).validate()
+    assert schedule.start_s.tolist() == [20, 20, 60, 20]  # what was lost is submitted still
 
 
 REFUSED: list[tuple[Any, str]] = [
