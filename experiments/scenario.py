@@ -477,8 +477,11 @@ class ScenarioRequest:
             if self.clusters is None and self.capacity_source is None and scenario.cores is not None:
                 yield from filter(None, [doubt_of_size(log, scenario.cores)])
         if (shared := scenario.shared) is not None:
-            of_each = ", ".join(f"{row.value} up to {row.cores:,}" for row in shared.rows)
-            yield f"the {count_of(len(shared.rows), shared.columns[0])} share the {scenario.cores:,} cores: {of_each}"
+            column = shared.columns[0]
+            parts = [f"{row.value} up to {row.cores:,}" for row in shared.rows]
+            if log is not None and (log.numbers[column][log.known()] < 0).any():
+                parts.append("unknown ones any")
+            yield f"the {count_of(len(shared.rows), column)} share the {scenario.cores:,} cores: {', '.join(parts)}"
         if self.folder is not None:
             tasks = len(scenario.workload) - (0 if log is None else len(log))
             yield f"{self.folder.path}: {count_of(flows, 'workflow')} of {count_of(tasks, 'task')} for {where}"

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from simmodels.clusters.limits import Limits
+from simmodels.clusters.limits import Limits, numbers_of
 from simmodels.clusters.outages import MAX_REQUEUES, as_max_requeues
 from simmodels.clusters.site import Site
 from simmodels.errors import ImpossibleJobError, RequestError, must_be
@@ -124,10 +124,11 @@ class Model:
     def lane_limits(self) -> Limits | None:
         """Return limits by which its lanes share a machine, each up to its own cores; None if no job has one."""
         self._require_lanes()
-        sizes = {int(site.name): {"cores": site.size} for site in self.sites if site.name.isdecimal()}
-        jobs = self.work.take(self.work.known())
-        column = str(self.lane_column)
-        return Limits.by_value(column, sizes).within(jobs.numbers_by_name) if sizes else None
+        column, known = str(self.lane_column), self.work.known()
+        values, first = np.unique(numbers_of(self.work.numbers, column)[known], return_index=True)
+        lanes = sorted(zip(self.lanes[known][first].tolist(), values.tolist(), strict=True))
+        sizes = {value: {"cores": self.sites[lane].size} for lane, value in lanes if value >= 0}
+        return Limits.by_value(column, sizes) if sizes else None
 
     def on_one_machine(self, cores: int) -> "Model":
         """Return the model of one queue in which its lanes share a machine, if they have more cores than that together.
@@ -135,7 +136,7 @@ class Model:
         Raises
         ------
         RequestError, ImpossibleJobError
-            They are no queues of pools; or a job has no lane, or is too wide for its.
+            They are no queues of pools; or a job has no lane, one that limits do not count, or is too wide for its.
         """
         machine = Site(cores=cores)
         if sum(site.size for site in self.sites) <= machine.size:
@@ -144,6 +145,9 @@ class Model:
         if not pools or not isinstance(self.options, QueueOptions):
             raise RequestError(f"clusters that share {cores} cores", "let each be a queue of a pool: name and cores")
         limits, mine = self.options.limits, self.lane_limits
+        if (self.work.known() & (numbers_of(self.work.numbers, str(self.lane_column)) < 0)).any():
+            what = f"jobs of an unknown {self.lane_column} (-1) on clusters that share {cores} cores"
+            raise RequestError(what, "leave them out, or give them a number: no limit counts them")
         options = replace(self.options, limits=limits if mine is None else mine.beside(limits))
         return replace(self, sites=(machine,), options=options, router=None)
 

@@ -289,10 +289,17 @@ class Limits:
             raise FileFormatError(str(path), None, str(error)) from error
 
     def beside(self, others: "Limits | None") -> "Limits":
-        """Return these limits and others, as one table; of the same value, or group, those count in what both limit."""
+        """Return these limits and others, as one table; of what both limit, also as each value, the lower counts."""
         rows: dict[tuple[object, ...], dict[str, Any]] = {}
-        for row in (*self.rows, *(() if others is None else others.rows)):
+        more = () if others is None else others.rows
+        for row in (*self.rows, *more):
             rows.setdefault((row.by, row.value, row.group), {}).update(row.table())
+        for row in self.rows:
+            same = [each for each in more if (each.by, each.group) == (row.by, row.group)]
+            same.sort(key=lambda each: each.value is not None)  # what a value has of its own counts instead
+            theirs = {name: cap for each in same if each.value in {None, row.value} for name, cap in each.caps.items()}
+            lower = {name: min(cap, theirs.get(name, cap)) for name, cap in row.caps.items()}
+            rows[row.by, row.value, row.group].update(lower)
         return Limits(tuple(rows.values()))  # type: ignore[arg-type]  # rows are checked there
 
     def _require_tree(self, group: Limit) -> None:

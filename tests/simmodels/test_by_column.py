@@ -98,9 +98,34 @@ def test_partitions_share_cores_only_if_they_have_more_than_the_machine(engine: 
         ({"cores": 4, "on": [("9", 2), ("5", 3)]}, r"job 1: its partition is 4, and no cluster has that name \(1 more"),
         ({"cores": 2, "on": [("9", 2), ("4", 1)]}, "job 1: .*2 cores.*1"),
         ({"cores": 1}, "job 1: .*2 cores.*1"),
+        ({"cores": 4, "limits": [{"by": "partition", "cores": 1}]}, "job 1: needs 2 cores, and partition 4 may have 1"),
     ):
         with pytest.raises((sm.ImpossibleJobError, sm.RequestError), match=text):
             sm.simulate(LOG, **{"on": TWO, "router": "ByPartition", "engine": engine, **how})
+
+
+@pytest.mark.parametrize(
+    ("limits", "start_s"),
+    [
+        ([], [0, 0, 10]),
+        ([{"by": "partition", "cores": 9}], [0, 0, 10]),
+        ([{"by": "partition", "value": 4, "cores": 9}], [0, 0, 10]),
+        ([{"by": "partition", "cores": 2}], [0, 10, 20]),
+        ([{"by": "partition", "cores": 2}, {"by": "partition", "value": 4, "cores": 5}], [0, 0, 10]),
+        ([{"by": "partition", "value": 4, "cores": 3}, {"by": "user", "cores": 9}], [0, 10, 20]),
+    ],
+)
+def test_of_the_cores_of_a_partition_and_its_limit_the_lower_count(limits: Any, start_s: list[float]) -> None:  # noqa: ANN401
+    log = {**LOG, "submit_s": [0, 0, 0], "runtime_s": [10, 10, 10], "cores": [2, 2, 2], "partition": [4, 4, 4]}
+    on = [("04", 9), ("4", 4), ("9", 9), ("12345678901234567890", 9)]  # only one of these is the partition
+    schedule = sm.simulate(log, on=on, cores=9, router="ByPartition", **({"limits": limits} if limits else {}))
+    assert schedule.start_s.tolist() == start_s
+
+
+def test_what_no_limit_counts_is_in_no_partition_that_shares_cores() -> None:
+    log = {**LOG, "partition": [4, -1, 4]}
+    with pytest.raises(sm.RequestError, match=r"jobs of an unknown partition \(-1\) on clusters that share 4 cores"):
+        sm.simulate(log, on=[("4", 3), ("-1", 3)], cores=4, router="ByPartition")
 
 
 def test_a_job_of_a_partition_that_shares_cores_says_what_it_waits_for() -> None:

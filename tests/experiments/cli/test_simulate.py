@@ -207,6 +207,10 @@ def test_partitions_with_cores_of_their_own_are_replayed_at_once(run: Run, tmp_p
             assert status == 0, err
             assert json.loads(out)["cells"][0]["metrics"] == limited["metrics"]
             assert json.loads(out)["calibration"]["divided_by"] == ["partition"]
+    unknown = str(tmp_path / "unknown.csv")
+    table.replace({"partition": 2}, -1).to_csv(unknown, index=False)
+    status, _, err = run("simulate", "-w", unknown, "--cores", "80", *by_partition)
+    assert (status, " share the 80 cores: 1 up to 32, unknown ones any" in err) == (0, True), err
     for wrong, text in (
         (("--limits", "fitted"), "fitted limits beside the cores of each partition; omit the router"),
         (("--cores-per-machine", "80", "--heuristic", "FirstFit"), "a placer (ByPartition) where partitions share"),
