@@ -25,7 +25,7 @@ from simmodels.work.workload import Workload
 NONE: Final = "none"
 _TRIED: Final = 5
 """This many limits, those whose jobs wait most in all, are lifted, one at a time."""
-_UNITS: Final = {"jobs": "job", "cores": "core", "core_minutes": "core-minute"}
+_UNITS: Final = {"jobs": "job", "cores": "core", "core_minutes": "core-minute", "submitted": "submitted job"}
 """Limits that make jobs wait, with their units."""
 
 

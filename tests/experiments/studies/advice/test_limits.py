@@ -113,6 +113,18 @@ def test_the_limit_that_is_lifted_is_the_one_without_which_jobs_wait_least() -> 
     ]
 
 
+def test_a_limit_of_submitted_jobs_can_be_the_one_to_lift() -> None:
+    log = work(*[(0, 3600, 1, 1)] * 3, (0, 3600, 1, 2), cores=4)
+    limits = sm.Limits([{"value": 1, "submitted": 1}])
+    found = effect_of(
+        limits, sm.simulate(log, cores=4, limits=limits), lambda other: sm.simulate(log, cores=4, limits=other)
+    )
+    assert list(found.clauses(FoundLimits(limits)))[:2] == [
+        "the limits given cause 100 % of the waiting",
+        "without that of user 1 (1 submitted job) the mean wait is 0 h",
+    ]
+
+
 def test_no_cure_is_named_where_none_that_was_tried_helps() -> None:
     log = work(*[(0, 60, 1, 1)] * 4, cores=1)
     limits = sm.Limits([{"value": 1, "jobs": 1}])
