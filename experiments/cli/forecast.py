@@ -43,7 +43,7 @@ class Forecast:
     new
         Or a job submitted at this time, such as 16,4h.
     user
-        The user of the new job, for orders that depend on it.
+        The user of the new job, for orders and limits that depend on it.
     futures
         The number of futures drawn.
     past
@@ -79,7 +79,11 @@ def forecast(asked: Forecast) -> int:
     at_s = _instant(asked.at, log)
     cores = log.max_cores or 1
     chosen = QueueOptions.checked(**with_fitted_limits(asked.options, log, print_note, until_s=at_s))
-    if user is not None and all(OF_USERS.isdisjoint(order.needs) for order in chosen.both):
+    if (
+        user is not None
+        and (chosen.limits is None or "user" not in chosen.limits.columns)
+        and all(OF_USERS.isdisjoint(order.needs) for order in chosen.both)
+    ):
         raise RequestError(
             f"--user has no effect under {chosen.order.name}", "omit it, or choose an order that names the user"
         )

@@ -145,6 +145,17 @@ def test_the_command_says_when_and_how_sure(tmp_path: Path) -> None:
     assert "With a limit of 2 h it would start" in " ".join(done.stdout.split())
 
 
+def test_a_new_job_of_a_user_obeys_the_limits_of_that_user(tmp_path: Path) -> None:
+    wl.write_swf(replace(LOG, user_id=LOG.job_id % 2), tmp_path / "log.swf")
+    (tmp_path / "limits.csv").write_text("by,value,submitted\nuser,1,2\n")
+    words = ["forecast", "-w", str(tmp_path / "log.swf"), "--cores", "64", "--futures", "9", "--past", "0", "--json"]
+    asked = [*words, "--at", "5d", "--new", "1,1h", "--limits", str(tmp_path / "limits.csv")]
+    waits_h = [
+        json.loads(CliRunner().invoke(app, [*asked, "--user", user]).stdout)["waits_h"]["50 %"] for user in ("0", "1")
+    ]
+    assert waits_h[0] < waits_h[1]
+
+
 def test_forecasts_of_the_past_are_those_that_were_made_then_and_know_no_more() -> None:
     at_s = float(LOG.submit_s[2000])
     past = futures_of(LOG).go_to(at_s).past_forecasts(25)
