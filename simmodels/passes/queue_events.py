@@ -353,9 +353,9 @@ def resume(queue, now, count):
 
     All fit together. Returns how many started: the slots are in `placed`.
     """
-    take_note(queue, now, queue.slots, 0, count)
     most, most_starts = lift(queue.limits), queue.most_starts
     queue.most_starts = MOST
+    take_note(queue, now, queue.slots, 0, count)
     started = decide(queue, now, None)
     queue.most_starts = most_starts
     restore(queue.limits, most)

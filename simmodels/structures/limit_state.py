@@ -179,10 +179,10 @@ def slot_columns(limits):
 
 @compiled
 def lift(limits):
-    """Let every party have any amount; return what each may have, for `restore`."""
+    """Let every party have any amount; return what each may have, for `restore`. What is outside stays there."""
     most = limits.most
     limits.most = np.full(most.shape, np.iinfo(np.int64).max)
-    limits.may_enter = limits.outside > 0
+    limits.may_enter = False
     return most
 
 
@@ -190,6 +190,7 @@ def lift(limits):
 def restore(limits, most):
     """Let the parties have what they may have."""
     limits.most = most
+    limits.may_enter = limits.outside > 0
     limits.tightened = True
 
 

@@ -263,6 +263,20 @@ def test_jobs_that_run_when_a_window_begins_are_submitted_whatever_the_limit(eng
     assert schedule.start_s.tolist() == [20, 20, 60, 20]  # what was lost is submitted still
 
 
+def test_jobs_that_run_on_let_no_others_into_the_queue() -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=8), limits=[{"by": "user", "submitted": 1}])
+    for number in range(3):
+        queue.submit(sm.Job(number, 0.0, 10.0, 10.0, 1, 7))
+    env.run(until=10)
+    queue.resume([sm.Job(3, 2.0, 20.0, 20.0, 1, 7), sm.Job(4, 3.0, 9.0, 9.0, 1, 8)])
+    env.run(until=11)
+    assert [attempt.job.job_id for attempt in queue.running] == [3, 4]
+    assert [job.job_id for job in queue.waiting] == [1, 2]
+    env.run(until=23)
+    assert [attempt.job.job_id for attempt in queue.running] == [1]
+
+
 REFUSED: list[tuple[Any, str]] = [
     ([], "a table of limits without rows; leave limits out"),
     ([{"by": "user", "jobs": 0}], "jobs of each user must be an integer from 1"),
