@@ -1,7 +1,7 @@
 """Fitting: limits that a log shows, fitted on every second week of it and judged on the others."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +11,7 @@ from experiments.calibration import Calibration, Held, calibrate, distance, seve
 from experiments.inputs import count_of
 from experiments.option import FITTED
 from simmodels.clusters.limits import Limits, numbers_of
+from simmodels.clusters.rows import Names
 from simmodels.errors import RequestError
 from simmodels.ground.durations import as_hours
 from simmodels.ground.numbers import Floats, Ints
@@ -82,6 +83,8 @@ class Fitted:
         Of replays without limits and with those that helped, on the odd weeks; the same where none did.
     before, after
         How far the waits of odd weeks are from those of the log, without limits and with them.
+    names
+        The numbers of the log's names, by column.
     """
 
     steps: tuple[Step, ...]
@@ -89,12 +92,13 @@ class Fitted:
     fitted: Calibration
     before: float
     after: float
+    names: Names = field(default_factory=dict)
 
     @property
     def limits(self) -> Limits | None:
         """Return the limits that helped on the even weeks, if they do on the odd ones too; None if none did."""
         rows = _taken(self.steps)
-        return Limits(rows) if rows and self.after < self.before else None  # type: ignore[arg-type]  # rows are checked there
+        return Limits(rows, self.names) if rows and self.after < self.before else None  # type: ignore[arg-type]  # rows are checked there
 
     def limits_of(self, log: Workload) -> Limits | None:
         """Return these limits for a log, in which no cap is below the widest job of its value; None if none helped."""
@@ -105,8 +109,9 @@ class Fitted:
             tuple(
                 replace(row, cores=max(row.cores or 0, widest[row.by][row.value]))
                 for row in self.limits.rows
-                if row.value is not None
-            )
+                if isinstance(row.value, int)
+            ),
+            self.names,
         )
 
     def table(self) -> dict[str, Any]:
@@ -185,6 +190,7 @@ def fit(log: Workload, options: QueueOptions, *, begin: Callable[[str], None] = 
     replays = _Replays(log, wait_s, week, options)
     steps: list[Step] = []
     columns = list(_columns(log))
+    names = {by: found for by in columns if (found := log.names(by))}
     while columns:
         tried = []
         for by in columns:
@@ -201,7 +207,7 @@ def fit(log: Workload, options: QueueOptions, *, begin: Callable[[str], None] = 
     replayed = [replays.replay(rows) for rows in ([], _taken(steps))]
     without, fitted = (replays.calibration(each) for each in replayed)
     before, after = (distance(*replays.waits_s(each, week % 2 == 1)[1:]) for each in replayed)
-    return Fitted(tuple(steps), without, fitted, before, after)
+    return Fitted(tuple(steps), without, fitted, before, after, names)
 
 
 def refusal_of(log: Workload) -> RequestError | None:

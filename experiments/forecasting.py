@@ -58,8 +58,8 @@ class Futures:
                 f"{options.order.name} names the runtime, which no forecast knows", "choose another order"
             )
         self._again = partial(Futures, log, cores=cores, options=options, seed=seed)
-        log = with_limits(log)
-        named |= set() if options.limits is None else set(options.limits.columns)
+        log, options = with_limits(log), options.for_jobs(log)
+        named |= set(options.counted_by)
         # Futures have of the log's columns what orders and limits read: each is copied for each future.
         log = replace(log, extras={name: column for name, column in log.extras.items() if name in named})
         self.log = log

@@ -16,7 +16,7 @@ from simmodels.ground.numbers import as_integer, as_number
 from simmodels.learning.pairs import draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial, require_form
 from simmodels.learning.trials import Estimator, Progress, score_jobs
-from simmodels.policies.parties import require_startable
+from simmodels.policies.parties import startable
 from simmodels.policies.polynomial import as_terms
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import Backfilling, QueueOptions
@@ -112,7 +112,7 @@ class LearningSettings:
             together with the log.
         """
         if isinstance(self.limits, Limits):
-            require_startable(self.limits, log)
+            return replace(self, limits=startable(self.limits, log))
         if self.limits != FITTED:
             return self
         jobs, _ = self.parts(log)

@@ -15,7 +15,7 @@ from simmodels.ground.arguments import listed
 from simmodels.ground.durations import as_window
 from simmodels.ground.numbers import Ints
 from simmodels.policies.auction_options import AuctionOptions
-from simmodels.policies.parties import require_startable
+from simmodels.policies.parties import startable
 from simmodels.policies.placement_options import PlacementOptions, require_lengths
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.work.window import windowed
@@ -86,6 +86,7 @@ class Model:
                         f"{what} needs machines, and cluster {site.name!r} has none", "give cores_per_machine"
                     )
                 self.options.require_cluster(site.spec, as_logged=not site.spec.speeds)
+        object.__setattr__(self, "options", self.options.for_jobs(self.work))
         if self.window_s is not None:
             object.__setattr__(self, "window_s", as_window("window_s", self.window_s))
         if self.window_s is not None and (auction or self.router is not None or not self.work.is_rigid):
@@ -179,7 +180,7 @@ class Model:
     def require_runnable(self) -> None:
         """Refuse rigid jobs that can never run, or cannot be distinguished on machines; the entities check tasks."""
         if isinstance(self.options, QueueOptions) and self.options.limits is not None:
-            require_startable(self.options.limits, self.work)
+            startable(self.options.limits, self.work)
         if self.lane_column is not None:
             self._require_lanes()
         if self.router is not None or isinstance(self.options, AuctionOptions) or not self.work.is_rigid:

@@ -114,7 +114,7 @@ class Naive:
             starves = self.threshold_s is not None and now - row.submit > self.threshold_s
             if row.rank < self.warm_jobs or starves:
                 return (0, 0.0, row.rank)
-            return (1, -factors[row.of["user"]] if order == "FairShare" else row.value(order, now), row.rank)
+            return (1, -factors[self.party(row)] if order == "FairShare" else row.value(order, now), row.rank)
 
         factors = self.factors(now) if order == "FairShare" else {}
         return sorted((row for row in self.waiting[: self.queue_depth] if not self.is_over(row)), key=place)
@@ -122,9 +122,13 @@ class Naive:
     def factors(self, now: float) -> dict[int, float]:
         assert self.shares is not None
         ended = [*self.over, *((row, now) for row in self.running)]
-        ran = [(row.of["user"], row.cores, self.started[row.rank], end) for row, end in ended]
-        users = {row.of["user"] for row, _ in ended} | {row.of["user"] for row in self.waiting}
+        ran = [(self.party(row), row.cores, self.started[row.rank], end) for row, end in ended]
+        users = {self.party(row) for row, _ in ended} | {self.party(row) for row in self.waiting}
         return self.shares.factors(ran, users, now)
+
+    def party(self, row: Row) -> int:
+        assert self.shares is not None
+        return self.shares.party(row.of)
 
     def is_over(self, row: Row) -> bool:
         return naive_limits.is_over(self.limits, row, self.running)

@@ -101,10 +101,18 @@ class Rules(NamedTuple):
     period_s: float
     half_life_s: float
     algorithm: str
+    names: Sequence[str] = ()  # of the accounts that jobs have, from number 1 on
+
+    def party(self, of: Mapping[str, int]) -> int:
+        """For whom a job counts: its user, whom no row names as another one in each account that the tree has."""
+        user, account = of["user"], of.get("account", -1)
+        known = account > 0 and self.names[account - 1] in self.tree.accounts
+        return user + 1000 * account if known and user not in self.tree.users else user
 
     def factors(self, ran: Sequence[tuple[int, int, float, float]], users: set[int], now: float) -> dict[int, float]:
         """The factors at an instant; `ran` are user, cores, start and end of what ran, `users` all who came."""
-        tree = Tree(self.tree.accounts, {**dict.fromkeys(sorted(users), ("root", 1)), **self.tree.users})
+        others = {user: (self.names[user // 1000 - 1] if user >= 1000 else "root", 1) for user in sorted(users)}
+        tree = Tree(self.tree.accounts, {**others, **self.tree.users})
         last = math.floor(now / self.period_s)
         first = min([math.floor(start / self.period_s) for *_, start, _ in ran], default=last)
         usage = dict.fromkeys(tree.users, 0.0)

@@ -110,8 +110,9 @@ def read_sacct(
         Its `extras` have ``wait_s``, ``requested_s`` (the limit), ``status`` as in the Standard Workload Format and
         ``state``, ``slurm_id`` as text. If the file says them, also: ``allocated_cores``, ``requested_cores``,
         ``requested_memory_mb`` of the whole job, ``requested_memory_kb`` a core, ``suspended_s``, ``nodes``, ``gpus``,
-        ``priority``, ``restarts``, ``group_id``, ``partition`` as a number, and ``partition_name``, ``user``,
-        ``account``, ``qos``, ``cluster``, ``job_name`` as text. What is unknown is -1.
+        ``priority``, ``restarts``, ``group_id``, and as text ``user``, ``cluster`` and ``job_name``. ``partition``,
+        ``account`` and ``qos`` are numbers, as ``user_id`` is; ``partition_name``, ``account_name`` and ``qos_name``
+        are their names. What is unknown is -1.
 
         Its `counts` say what became of each line: lines are header lines, blank lines, job steps, bad lines,
         repeated records, earlier attempts left out, and jobs. The bad lines are counted by reason, with the
@@ -365,12 +366,13 @@ def _memory(records: Records, cores: Numbers) -> dict[str, Floats]:
 def _users(records: Records, jobs: int) -> tuple[Numbers, dict[str, NDArray[Any]]]:
     """Return the numbers of the users, and the extras that name things."""
     extras: dict[str, NDArray[Any]] = {}
-    named = {"user": "user", "account": "account", "partition": "partition_name", "qos": "qos"}
-    for column, extra in (named | {"cluster": "cluster", "jobname": "job_name", "state": "state"}).items():
+    named = {column: f"{column}_name" for column in ("account", "partition", "qos")}
+    texts = {"user": "user", "cluster": "cluster", "jobname": "job_name", "state": "state"}
+    for column, extra in (named | texts).items():
         if column in records:
             extras[extra] = texts_of(records[column])
-    if "partition" in records:
-        extras["partition"] = _numbered(records["partition"])
+            if column in named:
+                extras[column] = _numbered(records[column])
     if "user" in records:
         return _numbered(records["user"]), extras
     return _known(records["uid"]).astype(np.int64) if "uid" in records else np.full(jobs, UNKNOWN), extras

@@ -1,34 +1,38 @@
 """Limits: how much of a cluster the jobs of a user, a group or a queue may have at once, as a table."""
 
-import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.clusters.rows import read_rows, rows_of, said_in, with_all_above
+from simmodels.clusters.party import Party, core_seconds, distinct, party_of
+from simmodels.clusters.rows import (
+    Names,
+    as_value,
+    number_of,
+    plain,
+    read_rows,
+    require_named,
+    rows_of,
+    said_in,
+    with_all_above,
+    with_names,
+)
 from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError, must_be
 from simmodels.ground.arguments import as_tuple, listed
 from simmodels.ground.durations import as_seconds
-from simmodels.ground.later import later
-from simmodels.ground.numbers import MOST, Ints, as_integer, as_number
+from simmodels.ground.numbers import MOST, Ints, as_integer, as_integers, as_number
+from simmodels.units import MINUTE
 
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
-
-NO_LIMIT: Final = np.iinfo(np.int64).max
 _USERS: Final = ("user", "user_id")
-_MINUTE_S: Final = 60
 _CAPS: Final[Mapping[str, Callable[[str, Any], float]]] = {
     "jobs": lambda name, given: as_integer(name, given, 1),
     "cores": lambda name, given: as_integer(name, given, 1),
-    "core_minutes": lambda name, given: as_number(name, given, above=0, most=MOST / _MINUTE_S),
+    "core_minutes": lambda name, given: as_number(name, given, above=0, most=MOST / MINUTE),
     "walltime_s": lambda name, given: as_seconds(name, given, above=0),
     "submitted": lambda name, given: as_integer(name, given, 1),
 }
@@ -36,54 +40,6 @@ _CAPS: Final[Mapping[str, Callable[[str, Any], float]]] = {
 
 Columns = Mapping[str, NDArray[Any]]
 """Columns of jobs by name: those of a workload, ``user_id``, ``cores`` and ``estimate_s`` among them."""
-
-
-class Party(NamedTuple):
-    """Whose jobs are counted together, and how much they may have.
-
-    Parameters
-    ----------
-    key
-        The column and the value, or an empty text and the name of a group.
-    jobs, cores, core_s
-        How many may run, on how many cores, and how many core-seconds these may be expected to take; `NO_LIMIT`: any.
-    walltime_s
-        The longest estimate of a job; infinity for any.
-    submitted
-        How many may wait in the queue and run; `NO_LIMIT`: any.
-    """
-
-    key: tuple[str, str]
-    jobs: int
-    cores: int
-    core_s: int
-    walltime_s: float
-    submitted: int
-
-    @property
-    def name(self) -> str:
-        """Return what errors call it: ``user 17``, or ``group 'physics'``."""
-        column, value = self.key
-        return f"{column} {value}" if column else f"group {value!r}"
-
-    def refusal(self, cores: int, estimate_s: float) -> str:
-        """Return why a job of it could never start; an empty text if it could."""
-        if cores > self.cores:
-            return f"needs {cores} cores, and {self.name} may have {self.cores}"
-        if estimate_s > self.walltime_s:
-            return f"may run for {estimate_s:g} s, and a job of {self.name} for {self.walltime_s:g} s"
-        if core_seconds(cores, estimate_s) > self.core_s:
-            needed, most = cores * estimate_s / _MINUTE_S, self.core_s / _MINUTE_S
-            return f"may take {needed:g} core-minutes, and {self.name} may have {most:g}"
-        return ""
-
-    def full(self, jobs: int, cores: int, core_s: int) -> str:
-        """Return the limit that more than this much would be over."""
-        if jobs > self.jobs:
-            return f"{self.name} may run {self.jobs} jobs"
-        if cores > self.cores:
-            return f"{self.name} may have {self.cores} cores"
-        return f"{self.name} may have {self.core_s / _MINUTE_S:g} core-minutes" if core_s > self.core_s else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +50,10 @@ class Limit:
     ----------
     by
         The column that says whose a job is: ``"user"``, or a further column of whole numbers, such as ``"group_id"``,
-        ``"queue"`` or ``"partition"``. A job whose value is unknown (-1) is nobody's.
+        ``"queue"``, ``"partition"`` or ``"account"``. A job whose value is unknown (-1) is nobody's.
     value
-        Which value of it. None: each value, by itself; of a value that has a row of its own, what that row limits
-        counts instead.
+        Which value of it: a number, or a name that the log has (see `Workload.names`). None: each value, by itself; of
+        a value that has a row of its own, what that row limits counts instead.
     group, members
         Instead of a value: a group of that name, of these values. The jobs of all of them are counted together.
     parent
@@ -127,9 +83,9 @@ class Limit:
     """
 
     by: str = "user"
-    value: int | None = None
+    value: int | str | None = None
     group: str | None = None
-    members: tuple[int, ...] = ()
+    members: tuple[int | str, ...] = ()
     parent: str | None = None
     jobs: int | None = None
     cores: int | None = None
@@ -146,9 +102,9 @@ class Limit:
                 raise RequestError(must_be(f"{name} of a limit", f"the name of a {wanted}", given))
         fix(self, "by", "user" if self.by in _USERS else self.by)
         if self.value is not None:
-            fix(self, "value", as_integer(f"{self.by} of a limit", self.value, 0))
-        members = as_tuple("members", self.members, "a list of numbers")
-        fix(self, "members", tuple(as_integer(f"a member of {self.name}", each, 0) for each in members))
+            fix(self, "value", as_value(f"{self.by} of a limit", self.value))
+        members = as_tuple("members", self.members, "a list of numbers or names")
+        fix(self, "members", tuple(as_value(f"a member of {self.name}", each) for each in members))
         for name, checked in _CAPS.items():
             given = getattr(self, name)
             if given is not None:
@@ -178,7 +134,18 @@ class Limit:
         """Return what errors call it: ``user 17``, ``each user``, or ``group 'physics'``."""
         if self.group is not None:
             return f"group {self.group!r}"
-        return f"each {self.by}" if self.value is None else f"{self.by} {self.value}"
+        return f"each {self.by}" if self.value is None else f"{self.by} {self.value!r}"
+
+    @property
+    def named(self) -> tuple[int | str, ...]:
+        """Return the values that it names."""
+        return self.members if self.value is None else (self.value,)
+
+    def by_values(self, change: Callable[[str, int | str], int | str]) -> dict[str, Any]:
+        """Return its value, or its members, changed by a function of the column and each of them."""
+        if self.value is not None:
+            return {"value": change(self.by, self.value)}
+        return {"members": tuple(change(self.by, each) for each in self.members)} if self.members else {}
 
     @property
     def caps(self) -> dict[str, float]:
@@ -202,7 +169,9 @@ class Limits:
     ----------
     rows
         The rows: `Limit` records, mappings of their fields, or a table with these as columns, in which what is missing
-        is empty, and members are numbers in a text (``"1 2 3"``).
+        is empty, and members are numbers or names in a text (``"1 2 3"``).
+    names
+        The numbers of names, by column, as far as they are known: see `for_jobs`.
 
     Raises
     ------
@@ -218,8 +187,11 @@ class Limits:
     """
 
     rows: tuple[Limit, ...]
+    names: Names = field(default_factory=dict, repr=False, compare=False)
+    _shown: dict[tuple[str, int | str], str] = field(init=False, repr=False, compare=False)
+    _unknown: tuple[tuple[str, int | str], ...] = field(init=False, repr=False, compare=False)
     _known: dict[tuple[str, int], tuple[Party, ...]] = field(init=False, repr=False, compare=False)
-    _chosen: dict[tuple[str, int | None], Limit] = field(init=False, repr=False, compare=False)
+    _chosen: dict[tuple[str, int | str | None], Limit] = field(init=False, repr=False, compare=False)
     _groups: dict[str, Limit] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -228,19 +200,23 @@ class Limits:
         fix(self, "rows", tuple(map(_as_limit, rows_of("limits", self.rows, Limit, "[{'by': 'user', 'jobs': 4}]"))))
         if not self.rows:
             raise RequestError("a table of limits without rows", "leave limits out, or give at least one")
-        names = [(each.by, each.value) if each.group is None else ("", each.group) for each in self.rows]
+        shown = {(by, number): name for by, of in self.names.items() for name, number in of.items()}
+        fix(self, "_shown", shown)
+        of = [(row.by, value) for row in self.rows for value in row.named]
+        fix(self, "_unknown", tuple(each for each in of if number_of(self.names, *each) is None))
+        names = [(each.by, self.number(each)) if each.group is None else ("", each.group) for each in self.rows]
         if twice := [name for name, times in Counter(names).items() if times > 1]:
             row = self.rows[names.index(twice[0])]
             raise RequestError(f"two rows limit {row.name}", "put them into one")
         fix(self, "_known", {})
-        fix(self, "_chosen", {(each.by, each.value): each for each in self.rows if each.group is None})
+        fix(self, "_chosen", {(each.by, self.number(each)): each for each in self.rows if each.group is None})
         fix(self, "_groups", {each.group: each for each in self.rows if each.group is not None})
         for each in self._groups.values():
             self._require_tree(each)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rows; what is known of them is found again."""
-        return type(self), (self.rows,)
+        return type(self), (self.rows, self.names)
 
     @classmethod
     def of(cls, given: "LimitsLike") -> "Limits":
@@ -251,7 +227,10 @@ class Limits:
 
     @classmethod
     def by_value(
-        cls, by: str, caps: Mapping[int, Mapping[str, float]], others: Mapping[str, float] | None = None
+        cls,
+        by: str,
+        caps: Mapping[int, Mapping[str, float]] | Mapping[str, Mapping[str, float]],
+        others: Mapping[str, float] | None = None,
     ) -> "Limits":
         """Return limits by one column, in which each value has caps of its own.
 
@@ -260,7 +239,7 @@ class Limits:
         by
             The column, as in `Limit`.
         caps
-            What each value may have, by name: ``{17: {"cores": 64}, 4: {"jobs": 1}}``.
+            What each value may have: ``{17: {"cores": 64}, 4: {"jobs": 1}}``.
         others
             What each value that is not among them may have; None for any amount. One that is among them may have this
             in what its own caps do not name.
@@ -282,7 +261,7 @@ class Limits:
         FileFormatError
             The file cannot be read, or what it holds are no limits.
         """
-        given, _ = read_rows(path, "limit", ("group", "parent", "members", "walltime_s"))
+        given, _ = read_rows(path, "limit", ("value", "group", "parent", "members", "walltime_s"))
         try:
             return cls(given)  # type: ignore[arg-type]  # what a file holds is checked there
         except RequestError as error:
@@ -290,17 +269,24 @@ class Limits:
 
     def beside(self, others: "Limits | None") -> "Limits":
         """Return these limits and others, as one table; of what both limit, also as each value, the lower counts."""
+        if others is None:
+            return self
+        names = with_names(self.names, others.names)
+
+        def place(row: Limit) -> tuple[str, int | str | None, str | None]:
+            number = None if row.value is None else number_of(names, row.by, row.value)
+            return row.by, row.value if number is None else number, row.group
+
         rows: dict[tuple[object, ...], dict[str, Any]] = {}
-        more = () if others is None else others.rows
-        for row in (*self.rows, *more):
-            rows.setdefault((row.by, row.value, row.group), {}).update(row.table())
+        for row in (*self.rows, *others.rows):
+            rows.setdefault(place(row), {}).update(row.table())
         for row in self.rows:
-            same = [each for each in more if (each.by, each.group) == (row.by, row.group)]
+            by, value, group = place(row)
+            same = [each for each in others.rows if place(each) in {(by, None, group), (by, value, group)}]
             same.sort(key=lambda each: each.value is not None)  # what a value has of its own counts instead
-            theirs = {name: cap for each in same if each.value in {None, row.value} for name, cap in each.caps.items()}
-            lower = {name: min(cap, theirs.get(name, cap)) for name, cap in row.caps.items()}
-            rows[row.by, row.value, row.group].update(lower)
-        return Limits(tuple(rows.values()))  # type: ignore[arg-type]  # rows are checked there
+            theirs = {name: cap for each in same for name, cap in each.caps.items()}
+            rows[by, value, group].update({name: min(cap, theirs.get(name, cap)) for name, cap in row.caps.items()})
+        return Limits(tuple(rows.values()), names)  # type: ignore[arg-type]  # rows are checked there
 
     def _require_tree(self, group: Limit) -> None:
         """Refuse a group whose parents are unknown, of another column, or parts of itself."""
@@ -318,8 +304,34 @@ class Limits:
         return tuple(dict.fromkeys(each.by for each in self.rows))
 
     def table(self) -> list[dict[str, object]]:
-        """Return the rows as mappings, as `Limits` takes them."""
-        return [each.table() for each in self.rows]
+        """Return the rows as mappings, as `Limits` takes them, with the names of what has one."""
+        return [self._table(each) for each in self.rows]
+
+    def _table(self, row: Limit) -> dict[str, object]:
+        said = row.by_values(lambda by, value: self._shown.get((by, self._number(by, value)), value))
+        return row.table() | {name: list(found) if isinstance(found, tuple) else found for name, found in said.items()}
+
+    def for_jobs(self, names: Callable[[str], Mapping[str, int]]) -> "Limits":
+        """Return these limits with the numbers that names have among jobs: ``limits.for_jobs(log.names)``.
+
+        Limits that a simulation is given are made so by itself; parts of the log need no names then.
+
+        Raises
+        ------
+        RequestError
+            A name has another number already.
+        """
+        known = with_names(self.names, {by: names(by) for by in self.columns})
+        rows = (replace(row, **row.by_values(lambda by, value: plain(known, by, value))) for row in self.rows)
+        return Limits(tuple(rows), known)
+
+    def number(self, row: Limit) -> int | str | None:
+        """Return the number of the value of a row, or a name that has none; None for each value."""
+        return None if row.value is None else self._number(row.by, row.value)
+
+    def _number(self, by: str, value: int | str) -> int | str:
+        found = number_of(self.names, by, value)
+        return str(value) if found is None else found
 
     def parties(self, column: str, value: int) -> tuple[Party, ...]:
         """Return the parties that a job is of, by its value of a column."""
@@ -328,19 +340,27 @@ class Limits:
             found = self._known[column, value] = self._found(column, value) if value >= 0 else ()
         return found
 
-    def _found(self, column: str, value: int) -> tuple[Party, ...]:
+    def _found(self, column: str, value: int | str) -> tuple[Party, ...]:
         rows = [row for key in ((column, None), (column, value)) if (row := self._chosen.get(key)) is not None]
         found = []
         if rows:
-            found.append(_party((column, str(value)), {name: cap for row in rows for name, cap in row.caps.items()}))
+            shown = repr(self._shown.get((column, value), value))
+            found.append(
+                party_of((column, str(value)), shown, {name: cap for row in rows for name, cap in row.caps.items()})
+            )
         names: dict[str, None] = {}
         for each in self._groups.values():
-            group: Limit | None = each if each.by == column and value in each.members else None
+            group: Limit | None = each if each.by == column and value in self._members(each) else None
             while group is not None and group.group is not None:
                 names[group.group] = None
                 group = None if group.parent is None else self._groups[group.parent]
-        found += [_party(("", name), self._groups[name].caps) for name in names if self._groups[name].caps]
+        found += [
+            party_of(("", name), repr(name), self._groups[name].caps) for name in names if self._groups[name].caps
+        ]
         return tuple(found)
+
+    def _members(self, row: Limit) -> list[int | str]:
+        return [self._number(row.by, value) for value in row.members]
 
     @property
     def counts_submitted(self) -> bool:
@@ -352,12 +372,10 @@ class Limits:
         """Return, of each of the columns, of how many parties a job is at most by it."""
         return tuple(
             max(
-                len(self.parties(column, value))
+                len(self._found(column, value))
                 for value in (
-                    *(row.value for row in self.rows if row.by == column and row.value is not None),
-                    *(value for row in self._groups.values() if row.by == column for value in row.members),
-                    *((_ANY,) if (column, None) in self._chosen else ()),
-                    -1,
+                    *(self._number(column, value) for row in self.rows if row.by == column for value in row.named),
+                    MOST,  # any other
                 )
             )
             for column in self.columns
@@ -385,10 +403,13 @@ class Limits:
         if not len(columns["cores"]):
             return
         present = self._present(columns)
+        self.require_names()
         for row in self.rows:
-            for value in (*row.members, *(() if row.value is None else (row.value,))):
-                if value not in present[row.by]:
-                    raise RequestError(f"limits name {row.by} {value}, and no job of {what} is of it", "leave it out")
+            for value in row.named:
+                number = self._number(row.by, value)
+                if number not in present[row.by]:
+                    shown = self._shown.get((row.by, number), value)
+                    raise RequestError(f"limits name {row.by} {shown!r}, and no job of {what} is of it", "leave it out")
         refused = self.refused(columns)
         if refused.any():
             first = int(np.flatnonzero(refused)[0])
@@ -396,6 +417,11 @@ class Limits:
             of = {column: int(numbers_of(columns, column)[first]) for column in self.columns}
             why = self.refusal(of, int(job["cores"]), float(job["estimate_s"]))
             raise ImpossibleJobError(int(columns["job_id"][first]), why, int(refused.sum()) - 1)
+
+    def require_names(self) -> None:
+        """Refuse names whose numbers are not known."""
+        for column, name in self._unknown:
+            require_named("limits", self.names, column, name)
 
     def _present(self, columns: Columns) -> dict[str, set[int]]:
         """Return the values that jobs have, of each of the columns."""
@@ -413,11 +439,11 @@ class Limits:
         """
         present = self._present(columns)
         rows = [
-            replace(row, members=tuple(value for value in row.members if value in present[row.by]))
+            replace(row, members=tuple(each for each in row.members if self._number(row.by, each) in present[row.by]))
             for row in self.rows
-            if row.value is None or row.value in present[row.by]
+            if row.value is None or self.number(row) in present[row.by]
         ]
-        return Limits(tuple(rows)) if rows else None
+        return Limits(tuple(rows), self.names) if rows else None
 
     def refused(self, columns: Columns) -> NDArray[np.bool_]:
         """Return bool[n], which jobs could never start; jobs whose cores are unknown (-1) can."""
@@ -439,14 +465,8 @@ class Limits:
         return next((why for party in parties if (why := party.refusal(cores, estimate_s))), "")
 
 
-_ANY: Final = MOST
 LimitsLike = Limits | str | os.PathLike[str] | Iterable[Limit | Mapping[str, Any]]
 """What stands for limits: see `Limits.of`."""
-
-
-def core_seconds(cores: Any, estimate_s: Any) -> Any:  # noqa: ANN401  numbers, or columns of them
-    """Return the estimates times the cores, in whole core-seconds, rounded up: sums of them are exact."""
-    return np.minimum(np.ceil(np.multiply(cores, estimate_s, dtype=np.float64)), MOST).astype(np.int64)
 
 
 def numbers_of(columns: Columns, column: str) -> Ints:
@@ -456,31 +476,7 @@ def numbers_of(columns: Columns, column: str) -> Ints:
     if found is None or found.dtype.kind not in "iufb":
         numbers = [each for each, values in columns.items() if values.dtype.kind in "iufb"]
         raise RequestError(f"limits are by {column}, of which the workload has no numbers", f"it has {listed(numbers)}")
-    return np.where(np.isfinite(found), found, -1).astype(np.int64)
-
-
-def distinct(numbers: Ints) -> tuple[Ints, NDArray[np.intp]]:
-    """Return the values of a column, increasing, and which each entry is; `numpy.unique` sorts all entries for that."""
-    at, values = pd.factorize(numbers, sort=True)
-    return values, at
-
-
-def _party(key: tuple[str, str], caps: Mapping[str, float]) -> Party:
-    core_minutes = caps.get("core_minutes")
-    return Party(
-        key,
-        int(caps.get("jobs", NO_LIMIT)),
-        int(caps.get("cores", NO_LIMIT)),
-        NO_LIMIT if core_minutes is None else _whole_seconds(core_minutes),
-        caps.get("walltime_s", math.inf),
-        int(caps.get("submitted", NO_LIMIT)),
-    )
-
-
-def _whole_seconds(minutes: float) -> int:
-    """Return the most whole seconds that are no more than these minutes: 492 of 8.2, whose product with 60 is less."""
-    seconds = round(minutes * _MINUTE_S)
-    return seconds if seconds / _MINUTE_S <= minutes else seconds - 1
+    return as_integers(found)
 
 
 def _as_limit(row: object) -> Limit:
@@ -489,10 +485,7 @@ def _as_limit(row: object) -> Limit:
         return row
     known = said_in("limits", row, Limit, "{'by': 'user', 'jobs': 4}")
     if isinstance(members := known.get("members"), str):
-        parts = members.replace(",", " ").split()
-        if not all(part.isdecimal() for part in parts):
-            raise RequestError(must_be("members of a limit", "numbers, such as '1 2 3'", members))
-        known["members"] = tuple(map(int, parts))
+        known["members"] = tuple(members.replace(",", " ").split())
     elif isinstance(members, int | float | np.number):
         known["members"] = (members,)
     if isinstance(walltime_s := known.get("walltime_s"), str) and walltime_s.replace(".", "", 1).isdecimal():

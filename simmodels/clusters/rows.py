@@ -4,17 +4,100 @@ import os
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from simmodels.errors import FileFormatError, RequestError, must_be, require_known
-from simmodels.ground.arguments import as_tuple
+from simmodels.errors import FileFormatError, RequestError, must_be, near_names, require_known
+from simmodels.ground.arguments import as_tuple, listed
+from simmodels.ground.files import from_csv
 from simmodels.ground.later import later
+from simmodels.ground.numbers import as_integer
 from simmodels.ground.toml_json import SUFFIXES, read_document
 
 if TYPE_CHECKING:
     import pandas as pd
 else:
     pd = later("pandas")
+
+_FEW: Final = 20  # names that an error lists
+Names = Mapping[str, Mapping[str, int]]
+"""The numbers of names, by column: those that a log has of its users, accounts and so on."""
+
+
+class Digits(int):
+    """A number that stands in a text, as in a cell of a table: it is the name that looks like it, if there is one."""
+
+
+def as_value(what: str, given: object) -> int | str:
+    """Return the number, or the name, of a user, an account and so on; refuse what is neither.
+
+    Parameters
+    ----------
+    what
+        What errors call it.
+    given
+        A number, or a text.
+    """
+    if isinstance(given, Digits):
+        return given
+    if not (isinstance(given, str) and given):
+        return as_integer(what, given, 0)
+    digits = given.removesuffix(".0")  # a column of a table with an empty cell is one of floats
+    return Digits(digits) if digits.isdecimal() and str(int(digits)) == digits else given
+
+
+def number_of(names: Names, column: str, value: int | str) -> int | None:
+    """Return the number that a value of a column stands for; None for a name that has none.
+
+    Parameters
+    ----------
+    names
+        The numbers of names.
+    column
+        The column.
+    value
+        What `as_value` returned.
+    """
+    known = names.get(column, {})
+    if (text := str(value)) in known and isinstance(value, str | Digits):
+        return known[text]
+    if isinstance(value, str) or (isinstance(value, Digits) and any(map(str.isdecimal, known))):
+        return None
+    return value
+
+
+def plain(names: Names, column: str, value: int | str) -> int | str:
+    """Return a value as `number_of` takes it: a plain number, unless it is a name."""
+    return int(value) if isinstance(value, Digits) and number_of(names, column, value) == value else value
+
+
+def require_named(kind: str, names: Names, column: str, value: int | str) -> None:
+    """Refuse a name that has no number.
+
+    Parameters
+    ----------
+    kind
+        What names it: ``"limits"``.
+    names, column, value
+        As for `number_of`.
+    """
+    if number_of(names, column, value) is None:
+        what, known = f"{kind} name {column} {str(value)!r}, and no job is of it", sorted(names.get(column, ()))
+        if not known:
+            raise RequestError(what, f"the jobs have no names by {column}: give numbers")
+        near = known if len(known) <= _FEW else near_names(str(value), known) or known[:_FEW]
+        few = "" if len(near) == len(known) else f", of {len(known):,}"
+        raise RequestError(what, f"there are {listed([*map(repr, near)])}{few}")
+
+
+def with_names(known: Names, found: Names) -> Names:
+    """Return the numbers of more names, of columns that have any; refuse a name that has another number already."""
+    for column, of in found.items():
+        for name, number in of.items():
+            if known.get(column, {}).get(name, number) != number:
+                what = f"{column} {name!r} has the number {known[column][name]}, and in another workload {number}"
+                raise RequestError(what, "number both alike")
+    both = {column: {**known.get(column, {}), **found.get(column, {})} for column in {**known, **found}}
+    return {column: of for column, of in both.items() if of}
 
 
 def read_rows(path: str | os.PathLike[str], name: str, texts: tuple[str, ...]) -> tuple[object, dict[str, Any]]:
@@ -39,7 +122,9 @@ def read_rows(path: str | os.PathLike[str], name: str, texts: tuple[str, ...]) -
         document = read_document(where)
         return document.pop(name, None), document
     try:
-        return pd.read_csv(where, dtype=dict.fromkeys(texts, str)), {}
+        table = pd.read_csv(where, dtype=dict.fromkeys(texts, str))
+        written = pd.read_csv(where, dtype=str, keep_default_na=False)  # in which NA and null are names
+        return table.assign(**{each: written[each].map(from_csv) for each in texts if each in table}), {}
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise FileFormatError(str(path), None, f"cannot be read: {reason.lower()}") from error

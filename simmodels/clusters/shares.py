@@ -2,11 +2,21 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal, get_args
 
-from simmodels.clusters.rows import read_rows, rows_of, said_in, with_all_above
+from simmodels.clusters.rows import (
+    Names,
+    as_value,
+    number_of,
+    read_rows,
+    require_named,
+    rows_of,
+    said_in,
+    with_all_above,
+    with_names,
+)
 from simmodels.errors import FileFormatError, RequestError, must_be, require_known
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import as_integer, as_number
@@ -15,6 +25,7 @@ from simmodels.units import DAY
 Algorithm = Literal["fair_tree", "classic"]
 
 ROOT: Final = "root"
+_NUMBERS: Final = ("half_life_s", "period_s", "algorithm", "damping", "others")
 _EXAMPLE: Final = "[{'account': 'physics', 'shares': 3}]"
 
 
@@ -27,7 +38,7 @@ class Share:
     account
         The account; that of a user.
     user
-        The number of the user in the log; None for a row that is an account.
+        The user, by number or by the name that the log has; None for a row that is an account.
     shares
         How many shares it has, of those that its siblings have in all; or ``"parent"``: a user is judged as who has
         used nothing of its account, and what is in such an account as what is in the account above it.
@@ -49,7 +60,7 @@ class Share:
     """
 
     account: str
-    user: int | None = None
+    user: int | str | None = None
     shares: int | Literal["parent"] = 1
     parent: str = ROOT
     raw_usage: float = 0.0
@@ -62,7 +73,7 @@ class Share:
             if not (isinstance(given, str) and given):
                 raise RequestError(must_be(f"{name} of a share", "the name of an account", given))
         if self.user is not None:
-            fix(self, "user", as_integer(f"user of a share of account {self.account!r}", self.user, 0))
+            fix(self, "user", as_value(f"user of a share of account {self.account!r}", self.user))
         given = self.shares
         if not (isinstance(given, str) and given == "parent"):
             if isinstance(given, str) and given.isdecimal():
@@ -77,7 +88,7 @@ class Share:
     @property
     def name(self) -> str:
         """Return what errors call it."""
-        return f"account {self.account!r}" if self.user is None else f"user {self.user}"
+        return f"account {self.account!r}" if self.user is None else f"user {self.user!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +104,8 @@ class Shares:
     ----------
     rows
         The rows: `Share` records, mappings of their fields, or a table with these as columns. Without any, all users
-        are alike. A user whom no row names is in the root, with `others` shares, once it has submitted a job.
+        are alike. A user whom no row names has `others` shares, once it has submitted a job: in the account of the job,
+        if the log names it and there is a row of that name, else in the root.
     half_life_s
         After this time, in seconds, half of the usage is forgotten.
     period_s
@@ -106,6 +118,8 @@ class Shares:
         d there: the higher it is, the less usage counts.
     others
         See `rows`.
+    names
+        The numbers of names, by column, as far as they are known: see `for_jobs`.
 
     Raises
     ------
@@ -131,6 +145,8 @@ class Shares:
     algorithm: Algorithm = field(default="fair_tree", kw_only=True)
     damping: float = field(default=1.0, kw_only=True)
     others: int = field(default=1, kw_only=True)
+    names: Names = field(default_factory=dict, kw_only=True, repr=False, compare=False)
+    _unknown: tuple[tuple[str, int | str], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the numbers, and refuse rows that are no tree."""
@@ -142,9 +158,17 @@ class Shares:
         fix(self, "damping", as_number("damping", self.damping, above=0))
         fix(self, "others", as_integer("others", self.others, 0))
         require_known("algorithm", self.algorithm, get_args(Algorithm))
-        names = Counter(row.name for row in self.rows)
-        if twice := [name for name, times in names.items() if times > 1]:
-            raise RequestError(f"two rows are of {twice[0]}", "put them into one; a user is in one account")
+        names = [f"account {row.account}" if row.user is None else self.number(row) or row.user for row in self.rows]
+        if twice := [name for name, times in Counter(names).items() if times > 1]:
+            row = self.rows[names.index(twice[0])]
+            raise RequestError(f"two rows are of {row.name}", "put them into one; a user is in one account")
+        whole = {each for row in self.rows for each in (row.parent, "" if row.user is None else row.account)}
+        of = [
+            ("account", row.account) if row.user is None else ("user", row.user)
+            for row in self.rows
+            if row.user is not None or (self.names.get("account") and row.account not in whole)
+        ]
+        fix(self, "_unknown", tuple(each for each in of if number_of(self.names, *each) is None))
         self._require_tree()
         if self.algorithm == "classic" and any(row.shares == "parent" for row in self.rows):
             what = "shares 'parent' with algorithm 'classic'"
@@ -168,6 +192,33 @@ class Shares:
         """Return an account, and all of which it is a part; refuse one that is unknown, or a part of itself."""
         return with_all_above("account", account, self._parents, "let the accounts form a tree")
 
+    def number(self, row: Share) -> int | None:
+        """Return the number of the user or the account of a row; None for a name that has none."""
+        column, value = ("account", as_value("account", row.account)) if row.user is None else ("user", row.user)
+        return number_of(self.names, column, value)
+
+    def for_jobs(self, names: Callable[[str], Mapping[str, int]]) -> "Shares":
+        """Return these shares with the numbers that names have among jobs; see `Limits.for_jobs`.
+
+        Raises
+        ------
+        RequestError
+            A user, or an account without users and parts, is none of the jobs; or a name has another number already.
+        """
+        found = replace(self, names=with_names(self.names, {by: names(by) for by in ("user", "account")}))
+        found.require_names()
+        return found
+
+    def require_names(self) -> None:
+        """Refuse names whose numbers are not known; accounts have some only in logs that name accounts."""
+        for column, name in self._unknown:
+            require_named("shares", self.names, column, name)
+
+    def user(self, row: Share) -> int | str | None:
+        """Return the name of the user of a row, or the number if it has none."""
+        names = {number: name for name, number in self.names.get("user", {}).items()}
+        return None if row.user is None else names.get(self.number(row), row.user)  # type: ignore[arg-type]  # None is no key
+
     @property
     def in_order(self) -> list[Share]:
         """Return the rows, each account behind that of which it is a part, and users behind all accounts."""
@@ -177,8 +228,12 @@ class Shares:
 
     def table(self) -> dict[str, Any]:
         """Return what was given, by name, as a document keeps it."""
-        found: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "rows"}
-        return {**found, "share": [{each.name: getattr(row, each.name) for each in fields(row)} for row in self.rows]}
+        found: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self) if each.name in _NUMBERS}
+        return {**found, "share": [self._said(row) for row in self.rows]}
+
+    def _said(self, row: Share) -> dict[str, Any]:
+        """Return what a row says, with the name of its user if it has one."""
+        return {each.name: getattr(row, each.name) for each in fields(row)} | {"user": self.user(row)}
 
     @classmethod
     def of(cls, given: "SharesLike") -> "Shares":
@@ -198,11 +253,10 @@ class Shares:
         FileFormatError
             The file cannot be read, or what it holds are no shares.
         """
-        rows, others = read_rows(path, "share", ("account", "parent", "shares"))
-        known = [each.name for each in fields(cls) if each.name != "rows"]
+        rows, others = read_rows(path, "share", ("account", "parent", "user", "shares"))
         try:
             for name in others:
-                require_known("entry of shares", name, ("share", *known))
+                require_known("entry of shares", name, ("share", *_NUMBERS))
             return cls(() if rows is None else rows, **others)  # type: ignore[arg-type]  # what a file holds is checked there
         except RequestError as error:
             raise FileFormatError(str(path), None, str(error)) from error

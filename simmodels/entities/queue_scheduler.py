@@ -21,7 +21,6 @@ from simmodels.passes import queue_events as queue
 from simmodels.passes.queue_order import place_of
 from simmodels.passes.queue_transfer import take_over
 from simmodels.policies.options import takes_options
-from simmodels.policies.parties import require_startable
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import require_columns, row_of
@@ -105,8 +104,8 @@ class QueueScheduler(Scheduler):
         """Refuse a workload with a job that can never run here, or without a column that an order or a limit names."""
         super().accept(workload)
         require_columns(self._rows.names, workload)
-        if self.options.limits is not None:
-            require_startable(self.options.limits, self.as_jobs(workload))
+        if self._parties is not None or self._associations is not None:
+            self.options = self.options.accepting(self.as_jobs(workload), self._parties, self._associations)
 
     def enqueue(self, job: Job) -> None:
         """Take a job that was submitted already, to a router.
@@ -380,7 +379,7 @@ class QueueScheduler(Scheduler):
             if self._parties is not None:
                 self._parties.grown()
         if self._associations is not None:
-            self._associations.fill(slot, job.user_id)
+            self._associations.fill(slot, job)
         if self._rows.names:
             self._rows.fill(slot, job)
         if self._parties is not None:

@@ -118,6 +118,11 @@ def _cell(value: object) -> object:
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
+def from_csv(cell: str) -> str:
+    """Return the text of a cell that `write_csv` wrote; control characters stay escaped."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a file to read its bytes; a reader of a pipe would wait, and one of a device never end.
 

@@ -116,6 +116,11 @@ def _or(also: str) -> str:
     return also and f", or {also}"
 
 
+def as_integers(values: NDArray[Any]) -> Ints:
+    """Return numbers as whole ones, -1 for what is not finite."""
+    return np.where(np.isfinite(values), values, -1).astype(np.int64)
+
+
 def as_column(
     name: str,
     values: Any,  # noqa: ANN401  as above

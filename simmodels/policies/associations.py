@@ -3,12 +3,14 @@
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simmodels.clusters.shares import ROOT, Share, Shares
 from simmodels.ground.later import later
-from simmodels.ground.numbers import Ints
+from simmodels.ground.numbers import Ints, as_integers
 from simmodels.passes.fair_share import refresh
 from simmodels.structures import fair_state as state
+from simmodels.work.workload import Job, Workload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,6 +18,7 @@ else:
     pd = later("pandas")
 
 _ROOM: Final = 64  # nodes at first
+_ACCOUNT: Final = "account"
 
 
 class Associations:
@@ -39,15 +42,23 @@ class Associations:
         decay = 0.5 ** (shares.period_s / shares.half_life_s)
         classic = shares.algorithm == "classic"
         self.state: state.FairState = state.new_fair(slots, _ROOM, shares.period_s, decay, classic, shares.damping)
-        self._number: dict[int, int] = {}  # the node of each user
+        self._number: dict[tuple[int, int], int] = {}  # the node of each user whom no row names, by the node above it
         self._rows: list[Share] = []  # of the nodes, from the second on
         accounts = {ROOT: 0}
         for row in shares.in_order:
             if row.user is None:
                 accounts[row.account] = self._added(row, accounts[row.parent])
             else:
-                self._number[row.user] = self._added(row, accounts[row.account])
+                self._added(row, accounts[row.account])
+        self.know(shares)
         self._read_columns()
+
+    def know(self, shares: Shares) -> None:
+        """Take the same shares, with the numbers of more names."""
+        self.shares = shares
+        self._nodes: tuple[dict[int | None, int], ...] = {}, {}  # of accounts, and of users whom rows name, by number
+        for node, row in enumerate(shares.in_order, start=1):
+            self._nodes[row.user is not None][shares.number(row)] = node
 
     def _added(self, row: Share, parent: int, *, counted: bool = True) -> int:
         """Add a node, and return its number."""
@@ -64,31 +75,42 @@ class Associations:
         state.grow_nodes(self.state, slots)
         self._read_columns()
 
-    def node(self, user: int) -> int:
-        """Return the node of a user, a new one if it was not known."""
-        number = self._number.get(user)
+    def node(self, user: int, account: int) -> int:
+        """Return the node of a user for jobs of an account, a new one if it was not known."""
+        accounts, users = self._nodes
+        key = user, accounts.get(account, 0)
+        number = users.get(user, self._number.get(key))
         if number is None:
-            row = Share(account=ROOT, user=max(user, 0), shares=self.shares.others)
-            number = self._number[user] = self._added(row, 0, counted=False)
+            above = self._rows[key[1] - 1].account if key[1] else ROOT
+            row = Share(account=above, user=max(user, 0), shares=self.shares.others)
+            number = self._number[key] = self._added(row, key[1], counted=False)
         return number
 
-    def fill(self, slot: int, user: int) -> None:
+    def fill(self, slot: int, job: Job) -> None:
         """Write the node of the user of a job."""
-        self._node[slot] = self.node(user)
+        self.shares.require_names()
+        self._node[slot] = self.node(job.user_id, _account(job))
 
-    def fill_all(self, users: Ints) -> None:
+    def fill_all(self, workload: Workload, rows: NDArray[np.intp] | slice) -> None:
         """Write the nodes of the users of jobs, one slot each; new ones are numbered in this order, as jobs come."""
-        at, values = pd.factorize(users)
-        self._node[:] = np.array([self.node(user) for user in values.tolist()], np.int64)[at]
+        self.shares.require_names()
+        users, accounts = workload.user_id[rows], workload.numbers.get(_ACCOUNT)
+        of = np.full(len(users), -1) if accounts is None else as_integers(accounts[rows])
+        (at, values), (by, known) = pd.factorize(users), pd.factorize(of)
+        at, pairs = pd.factorize(at * max(len(known), 1) + by)
+        both = [(values[pair // len(known)], known[pair % len(known)]) for pair in pairs.tolist()]
+        self._node[:] = np.array([self.node(int(user), int(account)) for user, account in both], np.int64)[at]
 
     @property
     def columns(self) -> tuple[float, Ints]:
         """Return what an order reads of the jobs: where the address of the factors is, and the node of each slot."""
         return float(self.cell.ctypes.data), self._node
 
-    def of_user(self, user: int) -> tuple[float, float]:
-        """Return what an order reads of a job of a user; of one who is not known yet what it reads of the root."""
-        return float(self.cell.ctypes.data), float(self._number.get(user, 0))
+    def of_job(self, job: Job) -> tuple[float, float]:
+        """Return what an order reads of a job; of a user who is not known yet what it reads of the root."""
+        accounts, users = self._nodes
+        number = users.get(job.user_id, self._number.get((job.user_id, accounts.get(_account(job), 0)), 0))
+        return float(self.cell.ctypes.data), float(number)
 
     def carried(self, slots: int) -> "Associations":
         """Return others that are where these are, for other slots."""
@@ -108,10 +130,11 @@ class Associations:
         norm, used, effective, factor, level = state.export_nodes(self.state)
         rows = self._rows
         users = np.array([row.user is not None for row in rows])
+        named = [self.shares.user(row) for row in rows]
         of_parent = np.array([row.shares == "parent" for row in rows])
         table = {
             "account": [row.account for row in rows],
-            "user": pd.array([row.user for row in rows], dtype="Int64"),
+            "user": pd.Series(named, dtype="object" if any(isinstance(each, str) for each in named) else "Int64"),
             "raw_shares": [row.shares for row in rows],
             "norm_shares": norm[1:],
             "raw_usage": used[1:],
@@ -121,3 +144,8 @@ class Associations:
             "level_fs": np.where(of_parent, np.nan, level[1:]),
         }
         return pd.DataFrame(table)
+
+
+def _account(job: Job) -> int:
+    """Return the number of the account of a job; -1 if it is unknown."""
+    return int(as_integers(np.array((job.extras or {}).get(_ACCOUNT, -1))))

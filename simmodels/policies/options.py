@@ -20,6 +20,7 @@ from simmodels.ground.docstrings import descriptions
 from simmodels.ground.durations import Duration
 from simmodels.policies.naming import Given
 from simmodels.policies.priority import Priority
+from simmodels.work.workload import Workload
 
 Taker = TypeVar("Taker", bound=Callable[..., Any])
 _GIVEN: Final[dict[Any, Any]] = {
@@ -83,6 +84,10 @@ class Options:
         for name in changes:
             require_known("option that can be changed", name, self.changeable)
         return self._changed(changes)
+
+    def for_jobs(self, workload: Workload) -> Self:  # noqa: ARG002  options that name nobody stay as they are
+        """Return the options with the numbers that names in them have in a workload."""
+        return self
 
     def by_name(self) -> dict[str, Any]:
         """Return the options by name, as `checked` takes them."""

@@ -6,7 +6,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.clusters.limits import Limits, Party, core_seconds, distinct, numbers_of
+from simmodels.clusters.limits import Limits, numbers_of
+from simmodels.clusters.party import Party, core_seconds, distinct
 from simmodels.errors import ImpossibleJobError, RequestError
 from simmodels.ground.arguments import listed
 from simmodels.structures import limit_state as state
@@ -15,10 +16,14 @@ from simmodels.work.workload import Job, Workload
 _ROOM: Final = 64  # parties at first
 
 
-def require_startable(limits: Limits, workload: Workload) -> None:
-    """Refuse a workload with a job that could never start under limits, and limits that name what no job is of."""
-    known = workload.take(workload.known())
-    limits.require(known.numbers_by_name, f"workload {workload.name!r}")
+def startable(limits: Limits, workload: Workload) -> Limits:
+    """Return limits with the numbers that their names have in a workload.
+
+    It refuses a workload with a job that could never start under them, and limits that name what no job is of.
+    """
+    found = limits.for_jobs(workload.names)
+    found.require(workload.take(workload.known()).numbers_by_name, f"workload {workload.name!r}")
+    return found
 
 
 class Parties:
@@ -39,7 +44,8 @@ class Parties:
 
     def __init__(self, limits: Limits, slots: int) -> None:
         self.limits = limits
-        self._number: dict[Party, int] = {}
+        self._parties: list[Party] = []
+        self._number: dict[tuple[str, str], int] = {}  # by their keys
         self._cohort: dict[tuple[int, ...], int] = {}  # by the parties of a job
         self._most = limits.most_parties  # by column
         self.state: state.LimitState = state.new_limits(slots, sum(self._most), _ROOM, limits.counts_submitted)
@@ -51,9 +57,10 @@ class Parties:
 
     def _numbered(self, party: Party) -> int:
         """Return the number of a party, a new one if it was not known."""
-        number = self._number.get(party)
+        number = self._number.get(party.key)
         if number is None:
-            number = self._number[party] = len(self._number)
+            number = self._number[party.key] = len(self._number)
+            self._parties.append(party)
             state.set_party(self.state, number, party.jobs, party.cores, party.core_s, party.submitted)
         return number
 
@@ -71,6 +78,7 @@ class Parties:
 
     def fill_all(self, workload: Workload, rows: NDArray[np.intp] | slice) -> None:
         """Write the parties of the jobs in these rows of a workload, one slot each."""
+        self.limits.require_names()
         cohort, core_s = self._columns
         columns = workload.numbers_by_name
         of: list[tuple[int, ...]] = [()]  # the parties by the columns so far, of each combination of their values
@@ -94,6 +102,7 @@ class Parties:
 
     def require(self, job: Job) -> None:
         """Refuse a job that could never start (`ImpossibleJobError`), or has no number by which limits are."""
+        self.limits.require_names()
         why = self.limits.refusal(self._values(job), job.cores, job.estimate_s)
         if why:
             raise ImpossibleJobError(job.job_id, why)
@@ -118,7 +127,7 @@ class Parties:
             number = int(state.full_party(self.state, slot, cores))
         if number < 0:
             return ""
-        party = list(self._number)[number]
+        party = self._parties[number]
         if outside:
             return f"{party.name} may have {party.submitted} jobs submitted"
         jobs, has, core_s, _ = state.used_by(self.state, number).tolist()

@@ -14,12 +14,12 @@ from simmodels.policies.associations import Associations
 from simmodels.policies.naming import as_order
 from simmodels.policies.options import Options
 from simmodels.policies.order import Order
-from simmodels.policies.parties import Parties
+from simmodels.policies.parties import Parties, startable
 from simmodels.policies.priority import Priority
 from simmodels.policies.rows import Rows
 from simmodels.structures.queue_state import QueueState, open_queue, set_draw, set_rows
 from simmodels.work.vocabulary import IN_QUEUES, OF_AUCTIONS
-from simmodels.work.workload import Job
+from simmodels.work.workload import Job, Workload
 
 Backfilling = Literal["none", "greedy", "easy", "conservative"]
 Decide = Literal["instant", "event"]
@@ -149,6 +149,29 @@ class QueueOptions(Options):
     def both(self) -> tuple[Priority, Priority]:
         """Return the order and the backfill order, which may be the same."""
         return self.order, self.order if self.backfill_order is None else self.backfill_order
+
+    def for_jobs(self, workload: Workload) -> Self:
+        """Return the options with the numbers that names in limits and shares have in a workload."""
+        limits, shares = self.limits, self.shares
+        return replace(
+            self,
+            limits=None if limits is None else limits.for_jobs(workload.names),
+            shares=None if shares is None else shares.for_jobs(workload.names),
+        )
+
+    def accepting(self, workload: Workload, parties: Parties | None, associations: Associations | None) -> Self:
+        """Return the options of a queue that accepts a workload, and let those who count know its names."""
+        made = self.for_jobs(workload)
+        if made.limits is not None and parties is not None:
+            parties.limits = startable(made.limits, workload)
+        if made.shares is not None and associations is not None:
+            associations.know(made.shares)
+        return made
+
+    @property
+    def counted_by(self) -> tuple[str, ...]:
+        """Return the columns by which limits and shares count jobs."""
+        return (*(() if self.limits is None else self.limits.columns), *(() if self.shares is None else ("account",)))
 
     def rows(self, slots: int, associations: Associations | None = None) -> Rows:
         """Return rows for `slots` jobs, for what the orders name beyond the columns of a queue."""

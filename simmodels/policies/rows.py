@@ -194,7 +194,7 @@ class Rows:
         row = row_of(columns, job)
         if self.associations is not None and _NODE in columns:
             at = columns.index(_CELL), columns.index(_NODE)
-            row[at[0]], row[at[1]] = self.associations.of_user(job.user_id)
+            row[at[0]], row[at[1]] = self.associations.of_job(job)
         return row
 
     def fill_all(self, workload: Workload, rows: NDArray[np.intp] | slice) -> None:

@@ -154,7 +154,7 @@ class Queue(_Rigid):
         fill_lengths(self.runs, *lengths, self.platform.speed.min())
         self._associations = associations
         if associations is not None:
-            associations.fill_all(self.work.user_id[self.rows])
+            associations.fill_all(self.work, self.rows)
         of_orders = self.options.rows(slots, associations)
         of_orders.fill_all(self.work, self.rows)
         columns = (self.arrives_s, *lengths, self.work.cores[self.rows].copy())

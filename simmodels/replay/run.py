@@ -91,7 +91,7 @@ class Replay:
         self.draws: Floats = np.empty(0)
         self._associations = options.associations(slots) if associations is None else associations.carried(slots)
         if self._associations is not None:
-            self._associations.fill_all(workload.user_id if self._rows is None else workload.user_id[self._rows])
+            self._associations.fill_all(workload, slice(None) if self._rows is None else self._rows)
         self._queue = options.open(
             columns, free=cores, draw=self._drawn(), rows=self._filled_rows(options), parties=self._filled_parties()
         )

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import ClusterSpec
-from simmodels.clusters.limits import NO_LIMIT, Party, core_seconds, numbers_of
+from simmodels.clusters.limits import numbers_of
+from simmodels.clusters.party import NO_LIMIT, Party, core_seconds
 from simmodels.errors import IllegalScheduleError
 from simmodels.ground.instants import rounding_s
 from simmodels.ground.later import later

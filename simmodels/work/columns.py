@@ -2,12 +2,18 @@
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from simmodels.errors import RequestError, must_be
+from simmodels.ground.later import later
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
 
 COLUMNS: Final = ("job_id", "submit_s", "runtime_s", "estimate_s", "cores", "user_id")
 UNKNOWN: Final = -1
@@ -85,6 +91,22 @@ def taken(column: NDArray[Any], rows: NDArray[np.integer] | NDArray[np.bool_] | 
     taken = column[rows]
     taken.flags.writeable = False
     return taken
+
+
+def names_of(numbers: NDArray[Any], texts: NDArray[Any]) -> dict[str, int]:
+    """Return the numbers of names, of each that stands for one number which has no other name.
+
+    Parameters
+    ----------
+    numbers, texts
+        Of each job; -1 and an empty text are unknown.
+    """
+    if numbers.dtype.kind not in "iuf" or texts.dtype.kind not in "OU":
+        return {}
+    pairs = pd.DataFrame({"number": np.where(np.isfinite(numbers), numbers, UNKNOWN), "name": texts}).drop_duplicates()
+    pairs = pairs[(pairs["number"] >= 0) & (pairs["name"] != "") & pairs["name"].notna()]
+    twice = pairs["number"].duplicated(keep=False) | pairs["name"].duplicated(keep=False)
+    return {str(name): int(number) for number, name in pairs[~twice].itertuples(index=False)}
 
 
 def numbered(names: NDArray[Any]) -> NDArray[np.int64]:

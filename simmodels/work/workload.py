@@ -19,7 +19,7 @@ from simmodels.ground.later import later
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.ground.plugins import plugin
 from simmodels.work.card import counted, workload_card
-from simmodels.work.columns import COLUMNS, UNKNOWN, as_extras, as_job_column, empty, taken
+from simmodels.work.columns import COLUMNS, UNKNOWN, as_extras, as_job_column, empty, names_of, taken
 from simmodels.work.frame import columns_of
 from simmodels.work.job import Job, Numbers
 from simmodels.work.tasks import OF_WORKFLOWS, Tasks, tasks_of
@@ -392,8 +392,8 @@ class Workload(Guided):
             A DataFrame, or columns by name. The columns ``submit_s, runtime_s, cores`` are needed; ``job_id`` (default
             1, 2, ...), ``estimate_s`` (default runtime_s) and ``user_id`` (default -1) may be omitted; other columns
             become `extras`. A job whose ``estimate_s`` is missing (NaN, None, NaT) has no limit: see `unlimited`; that
-            of all others is > 0 then. Users who are texts, in
-            ``user_id`` or ``user``, are numbered 1, 2, ... by name, and keep their names in the extra ``user``.
+            of all others is > 0 then. Users who are texts, in ``user_id`` or ``user``, are numbered 1, 2, ... by name,
+            and keep their names in the extra ``user``.
         name, max_cores, start_unix_s, header, counts
             As for the class.
 
@@ -415,15 +415,8 @@ class Workload(Guided):
 
     def job(self, row: int) -> Job:
         """Return the job of an input row as a record."""
-        return Job(
-            int(self.job_id[row]),
-            float(self.submit_s[row]),
-            float(self.runtime_s[row]),
-            float(self.estimate_s[row]),
-            int(self.cores[row]),
-            int(self.user_id[row]),
-            Numbers(self.numbers, row),
-        )
+        values = {name: getattr(self, name)[row].item() for name in COLUMNS}
+        return Job(**values, extras=Numbers(self.numbers, row))
 
     @property
     def numbers(self) -> dict[str, NDArray[Any]]:
@@ -434,6 +427,12 @@ class Workload(Guided):
     def numbers_by_name(self) -> dict[str, NDArray[Any]]:
         """Return its columns of numbers by name, as `Job.columns` has a job's."""
         return {**self.numbers, **{name: getattr(self, name) for name in COLUMNS}}
+
+    def names(self, column: str) -> dict[str, int]:
+        """Return the numbers of the names of a column: of ``"user"``, or of one as ``account``, by ``account_name``."""
+        number, name = ("user_id", "user") if column == "user" else (column, f"{column}_name")
+        numbers, texts = self.numbers_by_name.get(number), self.extras.get(name)
+        return {} if numbers is None or texts is None else names_of(numbers, texts)
 
     # -- what can run -----------------------------------------------------------------------------
 

@@ -98,6 +98,26 @@ def _of_sacct(jobs: sm.Workload, data: bytes) -> None:
     _holds(counts["lines"] == _lines(data), f"{counts['lines']} lines of {_lines(data)}")
     _holds(counts["lines"] == parts and counts["jobs"] == len(jobs), f"lines do not add up: {dict(counts)}")
     _simulates(jobs)
+    for column in ("account", "partition", "qos", "user"):
+        texts = jobs.extras.get("user" if column == "user" else f"{column}_name")
+        if texts is not None:
+            _names_jobs(jobs, column, texts.tolist())
+
+
+def _names_jobs(jobs: sm.Workload, column: str, texts: list[str]) -> None:
+    """Have a column number its names as they are sorted, and a limit by the first be the limit by its number."""
+    names = jobs.names(column)
+    numbers = jobs.numbers_by_name["user_id" if column == "user" else column]
+    _holds([*names.values()] == [*dict.fromkeys(numbers[numbers >= 0].tolist())], f"{column} has other numbers")
+    _holds([names.get(text, -1) for text in texts] == numbers.tolist(), f"{column} has other names")
+    _holds(sorted(names, key=names.__getitem__) == sorted(names), f"names of {column} are not sorted")
+    known = jobs.take(np.flatnonzero(jobs.known() & jobs.runnable())[:_FEW])
+    for name, number in [*known.names(column).items()][:1]:
+        found = [
+            sm.simulate(known, cores=int(known.cores.max()), limits=[{"by": column, "value": each, "jobs": 1}])
+            for each in (name, number)
+        ]
+        _holds(found[0].start_s.tobytes() == found[1].start_s.tobytes(), f"a limit by {column} {name!r}")
 
 
 def _of_borg(jobs: sm.Workload, data: bytes) -> None:

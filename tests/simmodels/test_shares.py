@@ -203,12 +203,62 @@ def test_an_order_may_name_the_factor_among_other_things(engine: Any, decide: An
     assert schedule.start_s.tolist() == [0, 420, 400, 410]
 
 
+@both_engines
+def test_users_count_in_the_account_of_each_job_and_may_have_names(engine: Any) -> None:  # noqa: ANN401
+    """Job 1 is of physics, which has three shares of four. Job 4 is ann's, too, but of biology, which used nothing."""
+    log = {
+        "submit_s": [0, 10, 20, 30], "runtime_s": [4000, 10, 10, 10], "cores": [4] * 4,
+        "user": ["ann", "ann", "ben", "ann"], "account": [2, 2, 2, 1],
+        "account_name": ["physics", "physics", "physics", "biology"],
+    }  # fmt: skip
+    how: dict[str, Any] = {"cores": 4, "order": "FairShare", "engine": engine}
+    assert sm.simulate(log, **how).start_s.tolist() == [0, 4010, 4000, 4020]
+    rows: list[Any] = [{"account": "physics", "shares": 3}, {"account": "biology"}]
+    assert sm.simulate(log, **how, shares=rows).start_s.tolist() == [0, 4020, 4010, 4000]
+    schedule = sm.simulate(log, **how, shares=[*rows, {"account": "physics", "user": "ann"}])  # in all of her jobs
+    assert schedule.start_s.tolist() == [0, 4010, 4000, 4020]
+    assert schedule.about["shares"]["share"][-1]["user"] == "ann"
+    numbered = sm.simulate(log, **how, shares=[*rows, {"account": "physics", "user": 1}])
+    assert numbered.start_s.tolist() == [0, 4010, 4000, 4020]
+    assert numbered.about == schedule.about
+    text = "shares name user 'anne', and no job is of it; there are 'ann' and 'ben'"
+    with pytest.raises(sm.RequestError, match=text):
+        sm.simulate(log, **how, shares=[*rows, {"account": "physics", "user": "anne"}])
+    with pytest.raises(sm.RequestError, match=r"shares name account 'chemistry', .* there are 'biology' and 'physics'"):
+        sm.simulate(log, **how, shares=[*rows, {"account": "chemistry"}])
+    with pytest.raises(sm.RequestError, match="two rows are of user 1; put them into one"):
+        sm.simulate(
+            log, **how, shares=[*rows, {"account": "physics", "user": 1}, {"account": "biology", "user": "ann"}]
+        )
+
+
+def test_the_table_of_shares_shows_names() -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(
+        env, sm.Cluster(env, "c", cores=4), shares=[{"account": "physics", "user": "ann"}, {"account": "physics"}]
+    )
+    sm.Source(env, {"submit_s": [0, 1], "runtime_s": 2 * [9], "cores": [1, 1], "user": ["ben", "ann"]}, into=queue)
+    env.run(until=5)
+    assert queue.fair_share()[["account", "user"]].values.tolist() == [
+        ["physics", None],
+        ["physics", "ann"],
+        ["root", "ben"],
+    ]
+    other = sm.QueueScheduler(env, sm.Cluster(env, "d", cores=4), shares=[{"account": "root", "user": "ann"}])
+    other.submit(sm.Job(9, 5.0, 1.0, 1.0, 1, 7))
+    with pytest.raises(sm.RequestError, match="shares name user 'ann', and no job is of it; the jobs have no names"):
+        env.run()
+
+
 TREES: Final = [
     Tree({}, {}),
     Tree({"a": ("root", 3), "b": ("root", 1)}, {0: ("a", 1), 1: ("b", 2), 7: ("b", 1)}),
     Tree({"a": ("root", 2), "b": ("a", 1), "c": ("a", "parent")}, {0: ("b", 1), 1: ("c", 2), 2: ("a", "parent")}),
     Tree({"a": ("root", 2), "b": ("root", 2)}, {0: ("a", 1), 1: ("b", 1), 2: ("b", 0), 3: ("root", 2)}),
 ]
+
+
+ACCOUNTS: Final = ("a", "c", "z")  # of jobs, from number 1 on
 
 
 @st.composite
@@ -218,7 +268,7 @@ def rules(draw: st.DrawFn, unit: float) -> naive_shares.Rules:
     if algorithm == "classic" and "parent" in {shares for _, shares in (*tree.accounts.values(), *tree.users.values())}:
         algorithm = "fair_tree"
     period = draw(st.sampled_from([1.0, 2.0, 4.0])) * unit
-    return naive_shares.Rules(tree, period, period * draw(st.sampled_from([1.0, 0.5])), algorithm)
+    return naive_shares.Rules(tree, period, period * draw(st.sampled_from([1.0, 0.5])), algorithm, ACCOUNTS)
 
 
 def as_shares(chosen: naive_shares.Rules) -> sm.Shares:
@@ -234,14 +284,17 @@ def as_shares(chosen: naive_shares.Rules) -> sm.Shares:
 
 @st.composite
 def models(draw: st.DrawFn) -> tuple[Machine, dict[str, Any], naive_shares.Rules]:
-    """Jobs of four users at whole or half seconds, so that what users use is exact, and trees."""
+    """Jobs of four users at whole or half seconds, so that what users use is exact, perhaps of accounts, and trees."""
     cores, jobs = draw(machines(most=14))
     jobs = replace(jobs, **{name: np.round(getattr(jobs, name)) for name in ("submit_s", "runtime_s", "estimate_s")})
     users = np.array(draw(st.lists(st.integers(0, 3), min_size=len(jobs), max_size=len(jobs))), np.int64)
     how = draw(options(orders=("FairShare",)))
     if how.get("backfill_order"):
         how["backfill_order"] = draw(st.sampled_from(["FairShare", "SPF"]))
-    return (cores, replace(jobs, user_id=users)), how, draw(rules(1.0))
+    accounts = np.array(draw(st.lists(st.integers(-1, 3), min_size=len(jobs), max_size=len(jobs))), np.int64)
+    names = np.array(["" if number < 1 else ACCOUNTS[number - 1] for number in accounts.tolist()], object)
+    named = {"account": accounts, "account_name": names} if draw(st.booleans()) else {}
+    return (cores, replace(jobs, user_id=users, extras=named)), how, draw(rules(1.0))
 
 
 def assert_as_naive(model: tuple[Machine, dict[str, Any], naive_shares.Rules]) -> None:

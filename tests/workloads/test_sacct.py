@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simmodels import Order, Shares, simulate
 from simmodels.errors import RequestError
 from simmodels.work.workload import COLUMNS
 from tests.sacct_files import USUAL, assert_accounted_for, printed, read
@@ -38,9 +39,11 @@ def test_each_column_goes_where_it_belongs(tmp_path: Path) -> None:
         "status": 1,
         "slurm_id": "10",
         "user": "ada",
-        "account": "physics",
+        "account": 1,
+        "account_name": "physics",
         "partition_name": "cpu",
-        "qos": "high",
+        "qos": 1,
+        "qos_name": "high",
         "job_name": "a b",
         "state": "COMPLETED",
         "partition": 2,
@@ -234,6 +237,25 @@ def test_users_are_numbered_by_name_and_else_by_their_numbers(tmp_path: Path) ->
     assert jobs.extras["user"].tolist() == ["zoe", "", "bob", "zoe", "ada"]
     columns = [*[name for name in USUAL if name != "User"], "UID"]
     assert read(tmp_path, *users, columns=columns).user_id.tolist() == [1000] * 5
+
+
+def test_limits_shares_and_orders_go_by_accounts_and_qos(tmp_path: Path) -> None:
+    """Four jobs at once; of those that run one after the other, biology has two before physics has its second."""
+    rows = [("ann", "physics", "low"), ("ann", "physics", "low"), ("ben", "biology", "high"), ("ben", "biology", "low")]
+    records = [
+        {"JobID": str(at), "User": user, "Account": account, "QOS": qos}
+        for at, (user, account, qos) in enumerate(rows, 1)
+    ]
+    log = read(tmp_path, *records)
+    assert log.names("account") == {"physics": 2, "biology": 1}
+    limits = [{"by": "account", "value": "physics", "jobs": 1}, {"by": "qos", "value": "high", "cores": 8}]
+    assert simulate(log, cores=24, limits=limits).start_s.tolist() == [0, 3600, 0, 0]
+    high = log.names("qos")["high"]
+    order = Order("by qos", lambda qos: 0.0 if qos == high else 1.0)
+    assert simulate(log, cores=8, order=order).start_s.tolist() == [3600, 7200, 0, 10800]
+    shares = Shares([{"account": "physics"}, {"account": "biology", "shares": 3}], period_s=600)
+    assert simulate(log, cores=8, order="FairShare").start_s.tolist() == [0, 7200, 3600, 10800]
+    assert simulate(log, cores=8, order="FairShare", shares=shares).start_s.tolist() == [0, 10800, 3600, 7200]
 
 
 # -- times ------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from experiments.studies.advice.settings import AUTO
 from experiments.studies.advice.verdict import GAIN, Option
 from simmodels.clusters.limits import Limit, Limits, numbers_of
 from simmodels.ground.durations import as_hours
-from simmodels.policies.parties import require_startable
+from simmodels.policies.parties import startable
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.results.schedule import Schedule
 from simmodels.units import HOUR
@@ -156,8 +156,7 @@ def find_limits(asked: str, log: Workload, replayed: Callable[[], Schedule]) -> 
         return FoundLimits()
     if asked not in {AUTO, FITTED}:
         limits = Limits.read(asked)
-        require_startable(limits, log)
-        return FoundLimits(limits)
+        return FoundLimits(startable(limits, log))
     calibration = calibrate(replayed())
     without = "" if calibration is None else calibration.agreement
     if asked == AUTO and without == "close":
@@ -209,7 +208,8 @@ def _jobs_of(row: Limit, limits: Limits, log: Workload) -> NDArray[np.bool_]:
     found = []
     for value in np.unique(numbers).tolist():
         keys = {party.key for party in limits.parties(row.by, value)}
-        mine = (row.by, str(value)) if row.group is None and row.value in {None, value} else ("", str(row.group))
+        own = row.group is None and limits.number(row) in {None, value}
+        mine = (row.by, str(value)) if own else ("", str(row.group))
         if mine in keys:
             found.append(value)
     of: NDArray[np.bool_] = np.isin(numbers, found)
@@ -221,4 +221,4 @@ def _without(limits: Limits, row: Limit) -> Limits | None:
     rest = [each for each in limits.rows if each is not row]
     if row.group is not None:
         rest.append(Limit(by=row.by, group=row.group, members=row.members, parent=row.parent))
-    return Limits(tuple(rest)) if rest else None
+    return Limits(tuple(rest), limits.names) if rest else None

@@ -1,0 +1,100 @@
+"""Party: whose jobs are counted together under limits, and how much they may have."""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simmodels.ground.later import later
+from simmodels.ground.numbers import MOST, Ints
+from simmodels.units import MINUTE
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = later("pandas")
+
+NO_LIMIT: Final = np.iinfo(np.int64).max
+
+
+class Party(NamedTuple):
+    """Whose jobs are counted together, and how much they may have.
+
+    Parameters
+    ----------
+    key
+        The column and the number of the value, or an empty text and the name of a group.
+    shown
+        The value, or the group, as errors show it: its name in quotes, or its number.
+    jobs, cores, core_s
+        How many may run, on how many cores, and how many core-seconds these may be expected to take; `NO_LIMIT`: any.
+    walltime_s
+        The longest estimate of a job; infinity for any.
+    submitted
+        How many may wait in the queue and run; `NO_LIMIT`: any.
+    """
+
+    key: tuple[str, str]
+    shown: str
+    jobs: int
+    cores: int
+    core_s: int
+    walltime_s: float
+    submitted: int
+
+    @property
+    def name(self) -> str:
+        """Return what errors call it: ``user 17``, or ``group 'physics'``."""
+        return f"{self.key[0] or 'group'} {self.shown}"
+
+    def refusal(self, cores: int, estimate_s: float) -> str:
+        """Return why a job of it could never start; an empty text if it could."""
+        if cores > self.cores:
+            return f"needs {cores} cores, and {self.name} may have {self.cores}"
+        if estimate_s > self.walltime_s:
+            return f"may run for {estimate_s:g} s, and a job of {self.name} for {self.walltime_s:g} s"
+        if core_seconds(cores, estimate_s) > self.core_s:
+            needed, most = cores * estimate_s / MINUTE, self.core_s / MINUTE
+            return f"may take {needed:g} core-minutes, and {self.name} may have {most:g}"
+        return ""
+
+    def full(self, jobs: int, cores: int, core_s: int) -> str:
+        """Return the limit that more than this much would be over."""
+        if jobs > self.jobs:
+            return f"{self.name} may run {self.jobs} jobs"
+        if cores > self.cores:
+            return f"{self.name} may have {self.cores} cores"
+        return f"{self.name} may have {self.core_s / MINUTE:g} core-minutes" if core_s > self.core_s else ""
+
+
+def party_of(key: tuple[str, str], shown: str, caps: Mapping[str, float]) -> Party:
+    """Return a party with these caps, by name."""
+    core_minutes = caps.get("core_minutes")
+    return Party(
+        key,
+        shown,
+        int(caps.get("jobs", NO_LIMIT)),
+        int(caps.get("cores", NO_LIMIT)),
+        NO_LIMIT if core_minutes is None else _whole_seconds(core_minutes),
+        caps.get("walltime_s", math.inf),
+        int(caps.get("submitted", NO_LIMIT)),
+    )
+
+
+def _whole_seconds(minutes: float) -> int:
+    """Return the most whole seconds that are no more than these minutes: 492 of 8.2, whose product with 60 is less."""
+    seconds = round(minutes * MINUTE)
+    return seconds if seconds / MINUTE <= minutes else seconds - 1
+
+
+def core_seconds(cores: Any, estimate_s: Any) -> Any:  # noqa: ANN401  numbers, or columns of them
+    """Return the estimates times the cores, in whole core-seconds, rounded up: sums of them are exact."""
+    return np.minimum(np.ceil(np.multiply(cores, estimate_s, dtype=np.float64)), MOST).astype(np.int64)
+
+
+def distinct(numbers: Ints) -> tuple[Ints, NDArray[np.intp]]:
+    """Return the values of a column, increasing, and which each entry is; `numpy.unique` sorts all entries for that."""
+    at, values = pd.factorize(numbers, sort=True)
+    return values, at
