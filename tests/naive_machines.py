@@ -67,6 +67,7 @@ class Naive:
     limits: naive_limits.Rules | None = None
     speeds: Sequence[float] = ()  # of each machine
     known: list[Row] = field(default_factory=list)  # which have been submitted
+    outside: list[Row] = field(default_factory=list)  # over a limit of submitted jobs
     waiting: list[Row] = field(default_factory=list)
     running: list[Row] = field(default_factory=list)
     now: float = 0.0
@@ -141,12 +142,16 @@ class Naive:
                 self.save(row)
                 row.runs[-1], row.places = (row.runs[-1][0], self.now), {}
                 self.waiting.append(row)
-            self.waiting += [row for row in rows if row.submit == self.now and row not in self.known]
+            self.outside += [row for row in rows if row.submit == self.now and row not in self.known]
             self.known += [row for row in rows if row.submit == self.now]
             self.decide()
 
     def decide(self) -> None:
-        """Start one job after the other, until none starts."""
+        """Let in whom limits of submitted jobs allow, by number; start one job after the other, until none starts."""
+        for row in sorted(self.outside, key=lambda row: row.number):
+            if not naive_limits.is_outside(self.limits or (), row, [*self.waiting, *self.running]):
+                self.outside.remove(row)
+                self.waiting.append(row)
         starts = backfills = 0
         while starts != self.max_starts:
             found = self.first_to_start()

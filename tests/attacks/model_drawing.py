@@ -208,6 +208,9 @@ def _limits(draw: random.Random, cluster: Described) -> list[Described] | None:
     """Draw limits under which each job can start that fits the cluster; most often none."""
     each = {"by": "user", **draw.choice(({"jobs": 1}, {"jobs": 2}, {"cores": _widest(cluster)}))}
     both = {"by": "user", "group": "both", "members": (0, 1), "jobs": draw.randint(1, 3)}
+    if cluster["scheduler"][1]["queue_depth"] is None and draw.random() < 0.5:
+        each["submitted"] = draw.randint(1, 3)
+        both |= draw.choice(({}, {"submitted": draw.randint(1, 3)}))
     return draw.choice((None, None, [each], [each, both]))
 
 
@@ -299,11 +302,12 @@ def _turn(draw: random.Random, model: Described) -> tuple[str, int, Described | 
             draw.choice(({"order": draw.choice(_ORDERS)}, {"fit": "best"}, {"dispatch": "instant"})),
         )
     backfilling = draw.choice(("none", "greedy", "easy", "conservative"))
+    counted = any("submitted" in row for row in model["clusters"][number]["scheduler"][1].get("limits") or ())
     changes = (
         {"order": draw.choice(_ORDERS)},
         {"backfilling": backfilling, "backfill_order": None},
         {"threshold_s": draw.choice((None, 5.0))},
         {"overrun": draw.choice(("run", "kill"))},
-        {"queue_depth": draw.choice((None, 2))},
+        {"queue_depth": None if counted else draw.choice((None, 2))},
     )
     return "scheduler", number, draw.choice(changes)

@@ -198,12 +198,20 @@ LIMITS = (
     [{"by": "user", "jobs": 1}],
     [{"by": "user", "jobs": 2, "core_minutes": 13.5}],
     [{"group": "both", "jobs": 3}, {"group": "one", "members": [0], "parent": "both", "cores": 10}],
+    [{"by": "user", "submitted": 1}],
+    [{"by": "user", "submitted": 2, "jobs": 1}, {"group": "one", "members": [0], "submitted": 1}],
 )
 """By three users, in turn; jobs have at most 9 cores, and 90 s."""
 GROUPS = st.builds(
     sm.Machines, st.integers(1, 3), st.integers(1, 4), st.sampled_from([1.0, 1.0, 1.0, 2.0, 0.5, 1.3, 3.0])
 )
 """Machines of one kind; at a third of the speeds, quotients are rounded."""
+
+
+def _leave_out_windows(options: dict[str, Any]) -> None:
+    """Leave out what goes with no limit of submitted jobs."""
+    if any("submitted" in row for row in options["limits"] or ()):
+        options |= {"queue_depth": None, "warm_jobs": 0}
 
 
 @st.composite
@@ -229,6 +237,7 @@ def models(draw: st.DrawFn) -> tuple[list[tuple[float, ...]], dict[str, Any]]:
     options["max_backfills"] = None if backfilling == "none" else draw(st.sampled_from([None, None, 1, 2]))
     options["overrun"] = draw(st.sampled_from(["run", "kill"]))
     options["limits"] = draw(st.sampled_from(LIMITS))
+    _leave_out_windows(options)
     options["shares"] = draw(st.sampled_from([None, sm.Shares(period_s=10 * unit, half_life_s=20 * unit)]))
     options["removes"] = draw(st.sampled_from(["highest", "random"]))
     if draw(st.booleans()):
@@ -427,6 +436,7 @@ def test_the_compiled_clock_is_the_slow_simulator(
         rules["max_backfills"] = None
     if rules["queue_depth"] is not None:
         rules["warm_jobs"] = 0
+    _leave_out_windows(rules)
     if rules["backfilling"] == "conservative":  # with promises that are kept, which the plain simulator makes again
         rules["order"], rows = "FCFS", [(a, b, 0, cores) for a, b, _, cores in rows]
         rules["limits"] = None
