@@ -147,7 +147,7 @@ def spent() -> dict[str, float]:
 
 
 def costs(folders: Mapping[str, Path]) -> Iterator[str]:
-    """Measure replays with code for this processor and with generic code, alternating; yield a sentence for each case."""
+    """Measure replays with code for this processor and with generic code, alternating; yield a sentence a case."""
     surroundings: Mapping[str, Mapping[str, str]] = {"native": {}, "generic": GENERIC}
     measured: dict[str, list[dict[str, float]]] = {name: [] for name in surroundings}
     for _ in range(_PAIRS):
