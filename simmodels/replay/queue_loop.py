@@ -40,7 +40,7 @@ LOOP: Final = LoopType(
         # by event only
         ("turn", _I1),  # the slots in the order they started
         ("turns", types.int64),
-        ("due", _I1),  # the turns that end at this instant and had no pass yet, increasing
+        ("due", _I1),  # the slots that ended at this instant, from `first_due` on without a pass yet
         ("first_due", types.int64),
         ("last_due", types.int64),
         ("now", types.float64),
@@ -126,6 +126,65 @@ def loop_now(loop):
 
 
 @compiled
+def _all_events(queue, loop, stop):
+    """Let all happen that happens at this instant, ends before submissions."""
+    now, ends, slots = loop.now, loop.ends, loop.slots
+    while loop.size > 0 and ends[0] == now:
+        finish(queue, pop(ends, slots, loop.size), now)
+        loop.size -= 1
+    while loop.coming < stop and queue.submit[loop.coming] == now:
+        heed_signals()
+        arrive(queue, now)
+        loop.coming += 1
+
+
+@compiled
+def _one_event(queue, loop, stop, started):
+    """Let one thing happen of this instant: a submission, else an end; before it, all ends that were expected now."""
+    now, ends, slots = loop.now, loop.ends, loop.slots
+    while loop.size > 0 and ends[0] == now:
+        slot = loop.turn[pop(ends, slots, loop.size)]
+        loop.size -= 1
+        if loop.last_due == loop.due.size:
+            loop.due = grown(loop.due, 2 * loop.last_due)
+        loop.due[loop.last_due] = slot  # in the order of the starts: ties are taken out so, and the others start later
+        loop.last_due += 1
+        if now == started[slot] + queue.estimate[slot]:
+            finish(queue, slot, now)
+    if loop.coming < stop and queue.submit[loop.coming] == now:
+        arrive(queue, now)
+        loop.coming += 1
+    elif loop.first_due < loop.last_due:
+        slot = loop.due[loop.first_due]
+        loop.first_due += 1
+        if now != started[slot] + queue.estimate[slot]:
+            finish(queue, slot, now)
+
+
+@compiled
+def _start_placed(queue, loop, count, by_event, kill, started, ended):
+    """Let the slots placed[:count] run from now on."""
+    if loop.size + count > loop.ends.size:
+        loop.ends = grown(loop.ends, 2 * (loop.size + count))
+        loop.slots = grown(loop.slots, 2 * (loop.size + count))
+    now, ends, slots = loop.now, loop.ends, loop.slots
+    for k in range(count):
+        slot = queue.placed[k]
+        runs = queue.runtime[slot]
+        if kill:
+            runs = min(runs, queue.estimate[slot])
+        started[slot] = now
+        ended[slot] = now + runs
+        own = slot
+        if by_event:
+            own = loop.turns
+            loop.turn[own] = slot
+            loop.turns += 1
+        push(ends, slots, loop.size, now + runs, own)
+        loop.size += 1
+
+
+@compiled
 def replay(queue, loop, by_event, kill, until, stop, watched, started, ended):
     """Go on with the jobs of a queue whose columns are filled in; return whether no job was refused.
 
@@ -157,90 +216,26 @@ def replay(queue, loop, by_event, kill, until, stop, watched, started, ended):
     bool
         False if an order gave no number for the job of slot ``queue.refused``.
     """
-    ends = loop.ends
-    slots = loop.slots
-    size = loop.size
-    coming = loop.coming
-    turn = loop.turn
-    turns = loop.turns
-    due = loop.due
-    first_due = loop.first_due
-    last_due = loop.last_due
-    now = loop.now
-    promised = next_promise(queue, now)
-    fine = True
-    while coming < stop or size > 0 or first_due < last_due:
+    promised = next_promise(queue, loop.now)
+    while loop.coming < stop or loop.size > 0 or loop.first_due < loop.last_due:
         heed_signals()
-        submit = queue.submit[coming] if coming < stop else np.inf
-        if first_due == last_due:
-            coming_now = min(submit, ends[0] if size > 0 else np.inf, promised)
-            if coming_now >= until:
-                break
-            now = coming_now
-            first_due = 0
-            last_due = 0
+        if loop.first_due == loop.last_due:
+            submit = queue.submit[loop.coming] if loop.coming < stop else np.inf
+            now = min(submit, loop.ends[0] if loop.size > 0 else np.inf, promised)
+            if now >= until:
+                return True
+            loop.now = now
+            loop.first_due = 0
+            loop.last_due = 0
         if by_event:
-            while size > 0 and ends[0] == now:
-                own = pop(ends, slots, size)
-                size -= 1
-                slot = turn[own]
-                if now == started[slot] + queue.estimate[slot]:
-                    finish(queue, slot, now)  # its end was expected: it counts from the first event of the instant
-                if last_due == due.size:
-                    due = grown(due, 2 * last_due)
-                k = last_due
-                while k > first_due and due[k - 1] > own:
-                    due[k] = due[k - 1]
-                    k -= 1
-                due[k] = own
-                last_due += 1
-            if coming < stop and submit == now:
-                arrive(queue, now)
-                coming += 1
-            elif first_due < last_due:
-                slot = turn[due[first_due]]
-                first_due += 1
-                if now != started[slot] + queue.estimate[slot]:
-                    finish(queue, slot, now)
+            _one_event(queue, loop, stop, started)
         else:
-            while size > 0 and ends[0] == now:
-                finish(queue, pop(ends, slots, size), now)
-                size -= 1
-            while coming < stop and queue.submit[coming] == now:
-                heed_signals()
-                arrive(queue, now)
-                coming += 1
-        placed = decide(queue, now, None)
-        promised = next_promise(queue, now)
+            _all_events(queue, loop, stop)
+        count = decide(queue, loop.now, None)
+        promised = next_promise(queue, loop.now)
         if queue.refused >= 0:
-            fine = False
-            break
-        if size + placed > ends.size:
-            ends = grown(ends, 2 * (size + placed))
-            slots = grown(slots, 2 * (size + placed))
-        for k in range(placed):
-            slot = queue.placed[k]
-            runs = queue.runtime[slot]
-            if kill:
-                runs = min(runs, queue.estimate[slot])
-            started[slot] = now
-            ended[slot] = now + runs
-            own = slot
-            if by_event:
-                turn[turns] = slot
-                own = turns
-                turns += 1
-            push(ends, slots, size, now + runs, own)
-            size += 1
-        if watched >= 0 and started[watched] == now and first_due == last_due:
-            break
-    loop.ends = ends
-    loop.slots = slots
-    loop.size = size
-    loop.coming = coming
-    loop.turns = turns
-    loop.due = due
-    loop.first_due = first_due
-    loop.last_due = last_due
-    loop.now = now
-    return fine
+            return False
+        _start_placed(queue, loop, count, by_event, kill, started, ended)
+        if watched >= 0 and started[watched] == loop.now and loop.first_due == loop.last_due:
+            return True
+    return True
