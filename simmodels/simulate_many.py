@@ -19,7 +19,7 @@ from simmodels.policies.naming import Given
 from simmodels.policies.options import takes_options
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.batch import Batch
-from simmodels.results.metrics import OF_JOBS
+from simmodels.results.job_figures import OF_JOBS
 from simmodels.simulate import simulate
 from simmodels.work.workload import Workload, WorkloadLike
 

@@ -1,4 +1,4 @@
-"""Sums: adding up a column in the one way that numpy has, in Python and in compiled code.
+"""Sums: adding up a column in the one way that numpy has, in Python and in compiled code; and its percentiles.
 
 Floats are added in some order, and each order rounds differently. Numpy adds in pairs of halves, and halves of up to
 128 numbers in eight lanes, which rounds less than one by one; numba's own sum goes one by one.
@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from simmodels.ground.compiled import compilable, compiled
-from simmodels.ground.numbers import Floats
+from simmodels.ground.numbers import Floats, Ints
 
 _BLOCK: Final = 128
 _HALVES: Final = 128
@@ -78,3 +78,16 @@ def pairwise(values: Any) -> Any:  # noqa: ANN401  as above
 def total(values: Floats) -> float:
     """Return the sum of a contiguous column (float64); in compiled code the same, to the last bit."""
     return float(np.add.reduce(values))
+
+
+@compiled
+def _ordered_at(values: Any, places: Any) -> Any:  # noqa: ANN401  as above
+    """Return what `ordered_at` does."""
+    return np.partition(values, places)[places]
+
+
+@partial(compilable, instead=_ordered_at)
+def ordered_at(values: Floats, places: Ints) -> Floats:
+    """Return what stands at some places of a column (float64) in order of size, which it leaves in another order."""
+    values.partition(places)
+    return values[places]

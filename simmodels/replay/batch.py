@@ -17,7 +17,7 @@ from simmodels.policies.rows import require_columns
 from simmodels.replay.queue_loop import new_loop, replay
 from simmodels.replay.run import by_row, outcome_and_counted
 from simmodels.results.attempts import UNFINISHED, executed_by
-from simmodels.results.metrics import OF_JOBS, figures_of_jobs, window_of
+from simmodels.results.job_figures import OF_JOBS, figures_of_jobs, window_of
 from simmodels.structures.queue_state import QueueState, opened_alike
 from simmodels.work.workload import Workload
 
@@ -95,7 +95,7 @@ def replay_logs(queue, logs, by_event, kill, rows, draw, tau, first, last, found
         outcome = by_row(ended, row, np.full(submit.size, UNFINISHED, np.int8))
         counted = by_row(counts, row, np.zeros(submit.size, np.bool_))
         jobs = submit, start, end_s, executed_by(outcome, runtime, estimate), runtime, cores
-        waits = np.where(np.isnan(start), np.nan, submit), start  # all that are known have started
+        waits = submit, start, (~np.isnan(start)).view(np.int8)  # all that are known have started
         window = window_of(submit, end_s, counted, outcome != UNFINISHED)
         uncounted = np.count_nonzero(~counted)
         busy = start, end_s, cores

@@ -100,21 +100,23 @@ class Evidence:
         arrival_s: NDArray[np.float64] = self.end_s[sender] + np.where(travels, delay_s, 0.0)
         return arrival_s
 
-    def waits(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return when rigid jobs' waits begin and end: before an attempt, and after one that came to nothing."""
+    def waits(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int8]]:
+        """Return when rigid jobs' waits begin and end: before an attempt, and after one that came to nothing.
+
+        The third column is 1, and 0 of what is no wait: of a job that was left out, or is not in the window.
+        """
         waiting = self.workload.known() & self.workload.rigid() & (self.counted | ~np.isnan(self.start_s))
-        submit_s = np.where(waiting, self.workload.submit_s, np.nan)  # who was left out, or is not in the window
         if self.listed is None:
-            return submit_s, np.where(waiting, self.start_s, np.nan)
+            return self.workload.submit_s, self.start_s, waiting.view(np.int8)
         last_s = np.where(waiting, self.attempts.end_s[: len(waiting)], np.nan)
         again_s = last_s[(self.outcome == UNFINISHED) & ~self.moved]  # NaN of those that run
         runs, here = self.in_order()
         row, end_s = runs.row, runs.end_s
-        start_s = np.where(waiting[row], runs.start_s, np.nan)
         first = np.append(True, row[1:] != row[:-1])[: len(row)]
-        from_s = np.where(first, submit_s[row], np.where(waiting[row], np.roll(end_s, 1), np.nan))
+        from_s = np.where(first, self.workload.submit_s[row], np.roll(end_s, 1))
         nan = np.full(len(again_s), np.nan)
-        return np.concatenate((from_s[here], again_s)), np.concatenate((start_s[here], nan))
+        counts = np.concatenate((waiting[row][here], np.ones(len(again_s), np.bool_)))
+        return np.concatenate((from_s[here], again_s)), np.concatenate((runs.start_s[here], nan)), counts.view(np.int8)
 
     @property
     def moved(self) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from simmodels.clusters.energy import KWH, Power, Signal
 from simmodels.errors import require_known
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.later import later
-from simmodels.results import metrics
+from simmodels.results import job_figures, metrics
 from simmodels.results.attempts import COMPLETED, Attempts, machines_on
 from simmodels.results.evidence import Evidence
 
@@ -41,11 +41,12 @@ def of_jobs(
     """
     e, work = evidence, evidence.workload
     jobs = (work.submit_s, e.start_s, e.end_s, e.executed_s, work.runtime_s, work.cores)
-    busy = (e.attempts.start_s, e.attempts.end_s, work.cores[e.attempts.row])
+    held = work.cores if e.listed is None else work.cores[e.attempts.row]
+    busy = (e.attempts.start_s, e.attempts.end_s, held)
     uncounted, tau_s = int((~e.counted).sum()), as_seconds("tau_s", tau_s, above=0)
-    found = metrics.figures_of_jobs(jobs, e.outcome, chosen, uncounted, busy, e.waits(), window_s, cores, tau_s)
-    named: dict[str, float] = dict(zip(metrics.OF_JOBS, found.tolist(), strict=True))
-    return named | {name: int(named[name]) for name in metrics.COUNTS}
+    found = job_figures.figures_of_jobs(jobs, e.outcome, chosen, uncounted, busy, e.waits(), window_s, cores, tau_s)
+    named: dict[str, float] = dict(zip(job_figures.OF_JOBS, found.tolist(), strict=True))
+    return named | {name: int(named[name]) for name in job_figures.COUNTS}
 
 
 def _core_seconds_on(evidence: Evidence, number: int, window: tuple[float, float]) -> float:

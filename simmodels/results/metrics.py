@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from simmodels.ground.compiled import compilable
 from simmodels.ground.durations import Duration, as_seconds
-from simmodels.ground.numbers import Flags, Floats
-from simmodels.ground.sums import total
+from simmodels.ground.numbers import Floats
+from simmodels.ground.sums import ordered_at, total
 from simmodels.units import HOUR
 
 Integers: TypeAlias = NDArray[np.int64]
 Window: TypeAlias = tuple[float, float]
+JobColumns: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, Integers]
+"""Submit, start, end, executed and runtime (float64[n], seconds) and cores (int64[n]) of each job."""
 
 STATISTICS: Final = ("mean", "median", "p95", "max")
 JOB_METRICS: Final = (
@@ -31,24 +33,6 @@ JOB_METRICS: Final = (
     "per_processor_bounded_slowdown",
     "stretch",
 )
-_OVER_TIME: Final = ("utilisation", "makespan_s", "throughput_jobs_per_hour", "mean_queue_length")
-COUNTS: Final = (
-    "max_queue_length",
-    "jobs",
-    "completed",
-    "killed",
-    "unfinished",
-    "uncounted_jobs",
-    "jobs_without_slowdown",
-    "jobs_without_stretch",
-)
-"""Those of `OF_JOBS` that are whole numbers."""
-OF_JOBS: Final = (
-    *(f"{statistic}_{metric}" for metric in JOB_METRICS for statistic in STATISTICS),
-    *_OVER_TIME,
-    *COUNTS,
-)
-"""The figures of merit of rigid jobs, in the order of `figures_of_jobs`."""
 IN_WORDS: Final[Mapping[str, str]] = {
     "wait_s": "from submission to start",
     "response_s": "from submission to end",
@@ -90,6 +74,10 @@ IN_WORDS: Final[Mapping[str, str]] = {
 """Every metric of `simmodels.Schedule.metrics`; the first seven have the `STATISTICS` as prefixes."""
 
 
+PART: Final = 1 << 16
+"""How many jobs are looked at at a time: what is made of them on the way stays in the processor's cache."""
+
+
 # -- one value a job -----------------------------------------------------------------------------
 
 
@@ -125,9 +113,17 @@ def slowdown(response_s: Floats, executed_s: Floats) -> Floats:
     DOI 10.1007/BFb0053978.
     """
     ratio = np.full(len(executed_s), np.nan)
-    ran = executed_s > 0
-    ratio[ran] = response_s[ran] / executed_s[ran]
+    ratio[executed_s > 0] = _ratio(response_s, executed_s)
     return ratio
+
+
+@compilable
+def _ratio(response_s: Floats, executed_s: Floats) -> Floats:
+    """Return the slowdown of the jobs that have one."""
+    ran = executed_s > 0
+    if ran.all():
+        return response_s / executed_s
+    return response_s[ran] / executed_s[ran]
 
 
 def bounded_slowdown(wait_s: Floats, executed_s: Floats, tau_s: Duration = 10.0) -> Floats:
@@ -215,6 +211,23 @@ def stretch(response_s: Floats, runtime_s: Floats) -> Floats:
     return slowdown(response_s, runtime_s)
 
 
+@compilable
+def values_of(metric: int, jobs: JobColumns, tau_s: float) -> Floats:
+    """Return the values that one of `JOB_METRICS` has, of jobs that ended."""
+    submit, start, end, executed, runtime, cores = jobs
+    if metric == 0:
+        return wait_s(submit, start)
+    if metric == 1:
+        return response_s(submit, end)
+    if metric == 2:
+        return _ratio(response_s(submit, end), executed)
+    if metric == 3:
+        return _bounded(wait_s(submit, start), executed, tau_s)
+    if metric == 4:
+        return _bounded_per_processor(wait_s(submit, start), executed, cores, tau_s)
+    return _ratio(response_s(submit, end), runtime)
+
+
 def describe(values: Floats, name: str) -> dict[str, float]:
     """Return the mean, median, 95th percentile and maximum of some jobs' values, by name; see `summary`.
 
@@ -236,15 +249,22 @@ def summary(values: Floats) -> tuple[float, float, float, float]:
     The percentile interpolates linearly between order statistics (type 7 of Hyndman and Fan,
     1996, DOI 10.1080/00031305.1996.10473566). Without values, or with one that is NaN, each of the four is NaN.
     """
+    return summary_in_place(values.copy())
+
+
+@compilable
+def summary_in_place(values: Floats) -> tuple[float, float, float, float]:
+    """Return what `summary` does, and leave the values in another order."""
     count = len(values)
     highest = float(values.max()) if count else np.nan
     if np.isnan(highest):
         return np.nan, np.nan, np.nan, np.nan
     middle, high = (count - 1) * 0.5, (count - 1) * 0.95
     places = np.array([int(middle), min(int(middle) + 1, count - 1), int(high), min(int(high) + 1, count - 1)])
-    sought = np.partition(values, places)[places]
+    mean = total(values) / count  # in the order in which they stand
+    sought = ordered_at(values, places)
     return (
-        total(values) / count,
+        mean,
         _between(float(sought[0]), float(sought[1]), middle - int(middle)),
         _between(float(sought[2]), float(sought[3]), high - int(high)),
         highest,
@@ -305,9 +325,13 @@ def time_sum(from_s: Floats, to_s: Floats, weight: NDArray[np.integer], window_s
         First and last instant of the window, in seconds.
     """
     low, high = window_s
-    until = np.where(np.isnan(to_s), high, to_s)
-    length_s = np.minimum(until, high) - np.maximum(from_s, low)
-    return total(np.where(length_s > 0, length_s, 0.0) * weight)
+    values = np.empty(len(from_s))
+    for first in range(0, len(from_s), PART):
+        to = first + PART
+        until = np.where(np.isnan(to_s[first:to]), high, to_s[first:to])
+        length_s = np.minimum(until, high) - np.maximum(from_s[first:to], low)
+        values[first:to] = np.where(length_s > 0, length_s, 0.0) * weight[first:to]
+    return total(values)
 
 
 @compilable
@@ -335,7 +359,15 @@ def utilisation(start_s: Floats, end_s: Floats, cores: Integers, machine_cores: 
 
 
 @compilable
-def queue_length(from_s: Floats, to_s: Floats, window_s: Window) -> tuple[float, int]:
+def _sorted(times_s: Floats, waits: NDArray[np.integer]) -> Floats:
+    """Return the instants of what waits, in order."""
+    there: Floats = times_s[(waits != 0) & ~np.isnan(times_s)]
+    there.sort()
+    return there
+
+
+@compilable
+def queue_length(from_s: Floats, to_s: Floats, waits: NDArray[np.integer], window_s: Window) -> tuple[float, int]:
     """Return the mean over time and the maximum of the number of waiting jobs in a window.
 
     A job that starts at the instant of its submission never waits. Over a window that holds all
@@ -345,100 +377,30 @@ def queue_length(from_s: Floats, to_s: Floats, window_s: Window) -> tuple[float,
     ----------
     from_s, to_s
         float64[k], when each wait begins and ends; a NaN end is a job that still waits.
+    waits
+        int[k], 1, or 0 for what is no wait.
     window_s
         First and last instant of the window, in seconds. An empty window gives NaN and 0.
     """
     low, high = window_s
     if not high > low:
         return np.nan, 0
-    begins, ends = np.sort(from_s[~np.isnan(from_s)]), np.sort(to_s[~np.isnan(to_s)])
+    mean = time_sum(from_s, to_s, waits, window_s) / (high - low)
+    begins, ends = _sorted(from_s, waits), _sorted(to_s, waits)
     # It is longest at the window's begin or after some job has joined; leavers of that instant have left.
-    at = np.append(np.array([low]), begins[(begins > low) & (begins < high)])
-    length = np.searchsorted(begins, at, side="right") - np.searchsorted(ends, at, side="right")
-    mean = time_sum(from_s, to_s, np.ones(len(from_s), dtype=np.int8), window_s) / (high - low)
-    return mean, int(length.max())
+    first, last = int(np.searchsorted(begins, low, side="right")), int(np.searchsorted(begins, high))
+    most = first - int(np.searchsorted(ends, low, side="right"))
+    for begin in range(first, last, PART):
+        to = min(begin + PART, last)  # of those that join at one instant, the last one counts all
+        joined = np.arange(begin + 1, to + 1)
+        most = max(most, int((joined - np.searchsorted(ends, begins[begin:to], side="right")).max()))
+    return mean, most
 
 
 @compilable
 def throughput_jobs_per_hour(jobs: int, makespan_s: float) -> float:
     """Return how many jobs left the machine an hour, completed or killed; NaN for a makespan of 0."""
     return jobs * HOUR / makespan_s if makespan_s > 0 else np.nan
-
-
-# -- all of rigid jobs ---------------------------------------------------------------------------
-
-
-@compilable
-def window_of(submit_s: Floats, end_s: Floats, counted: Flags, ended: Flags) -> Window:
-    """Return the window of the metrics, first submit and last end of the counted jobs (float64[n], bool[n]); or NaN."""
-    last = end_s[counted & ended]
-    if not len(last):
-        return np.nan, np.nan
-    return float(submit_s[counted].min()), float(last.max())
-
-
-@compilable
-def figures_of_jobs(
-    jobs: tuple[Floats, Floats, Floats, Floats, Floats, Integers],
-    outcome: NDArray[np.integer],
-    chosen: Flags,
-    uncounted: int,
-    busy: tuple[Floats, Floats, Integers],
-    waits: tuple[Floats, Floats],
-    window_s: Window,
-    machine_cores: int,
-    tau_s: float,
-) -> Floats:
-    """Return float64, the figures of merit of rigid jobs that `OF_JOBS` names.
-
-    Parameters
-    ----------
-    jobs
-        Submit, start, end, executed and runtime (float64[n], seconds) and cores (int64[n]) of each job.
-    outcome
-        int8[n], 0 completed, 1 killed, 2 unfinished.
-    chosen
-        bool[n], the jobs that count.
-    uncounted
-        How many do not.
-    busy
-        Start, end (float64[k]) and cores (int64[k]) of each attempt.
-    waits
-        Begin and end of each wait (float64[m]).
-    window_s
-        The window of utilisation and queue length.
-    machine_cores
-        The cores of all clusters.
-    tau_s
-        The bound of the bounded slowdowns, in seconds, > 0.
-    """
-    submit, start, end, executed, runtime, cores = jobs
-    done = chosen & (outcome != 2)
-    waited, responded = wait_s(submit, start)[done], response_s(submit, end)[done]
-    ran, work = executed[done], runtime[done]
-    executes, works = ran > 0, work > 0
-    makespan_s = window_s[1] - window_s[0]
-    mean_queue, max_queue = queue_length(waits[0], waits[1], window_s)
-    outcomes = outcome[chosen]
-    found = np.empty(len(OF_JOBS))
-    found[0:4] = summary(waited)
-    found[4:8] = summary(responded)
-    found[8:12] = summary(slowdown(responded[executes], ran[executes]))
-    found[12:16] = summary(_bounded(waited, ran, tau_s))
-    found[16:20] = summary(_bounded_per_processor(waited, ran, cores[done], tau_s))
-    found[20:24] = summary(stretch(responded[works], work[works]))
-    found[24] = utilisation(busy[0], busy[1], busy[2], machine_cores, window_s)
-    found[25] = makespan_s
-    found[26] = throughput_jobs_per_hour(len(waited), makespan_s)
-    found[27] = mean_queue
-    found[28] = max_queue
-    found[29] = len(outcomes)
-    for each in range(3):
-        found[30 + each] = np.count_nonzero(outcomes == each)
-    found[33] = uncounted
-    found[34] = np.count_nonzero(ran <= 0)
-    found[35] = np.count_nonzero(work <= 0)
-    return found
 
 
 # -- under variable capacity ---------------------------------------------------------------------

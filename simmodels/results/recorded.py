@@ -16,7 +16,6 @@ from simmodels.errors import RequestError, UnknownNameError, must_be
 from simmodels.ground.arguments import Guided, as_instance
 from simmodels.ground.later import later
 from simmodels.ground.numbers import as_column, is_whole, same
-from simmodels.results import metrics
 from simmodels.results.attempts import (
     COMPLETED,
     FINISHED,
@@ -32,6 +31,7 @@ from simmodels.results.attempts import (
     rows_of,
 )
 from simmodels.results.evidence import Evidence
+from simmodels.results.job_figures import window_of
 from simmodels.work.workload import Workload
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ class Recorded(Guided):
 
     def window_s(self) -> tuple[float, float]:
         """Return the window of the metrics: first submit and last end of the counted jobs; NaN without."""
-        return metrics.window_of(self.workload.submit_s, self.end_s, self.counted, self.outcome != UNFINISHED)
+        return window_of(self.workload.submit_s, self.end_s, self.counted, self.outcome != UNFINISHED)
 
     @property
     def simulated_s(self) -> tuple[float, float]:

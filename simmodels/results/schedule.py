@@ -256,8 +256,7 @@ class Schedule(Recorded):
         A row holds from its `time_s` to the next row's; before the first row nothing waits. All jobs
         are in it, those outside the metrics too; one whose attempt came to nothing waits again.
         """
-        from_s, to_s = self._evidence().waits()
-        time_s, length = metrics.step_function(from_s, to_s, np.ones(len(from_s), dtype=np.int64))
+        time_s, length = metrics.step_function(*self._evidence().waits())
         return pd.DataFrame({"time_s": time_s, "queue_length": length})
 
     def cores_used(self) -> "pd.DataFrame":

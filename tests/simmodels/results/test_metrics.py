@@ -69,18 +69,18 @@ def test_utilisation_cuts_at_the_window() -> None:
 
 
 def test_the_queue_within_a_window_is_what_waits_in_it() -> None:
-    # waits [0, 10), [5, 12), [5, 5), and from 30 on
-    from_s, to_s = floats(0, 5, 5, 30), floats(10, 12, 5, math.nan)
-    assert metrics.queue_length(from_s, to_s, (0, 40)) == (27 / 40, 2)
-    assert metrics.queue_length(from_s, to_s, (10, 40)) == (12 / 30, 1)
-    assert metrics.queue_length(from_s, to_s, (13, 30)) == (0, 0)
-    assert metrics.queue_length(from_s, to_s, (31, 32)) == (1, 1)
+    # waits [0, 10), [5, 12), [5, 5), and from 30 on; [6, 11) is none
+    from_s, to_s, waits = floats(0, 5, 5, 30, 6), floats(10, 12, 5, math.nan, 11), np.array([1, 1, 1, 1, 0])
+    assert metrics.queue_length(from_s, to_s, waits, (0, 40)) == (27 / 40, 2)
+    assert metrics.queue_length(from_s, to_s, waits, (10, 40)) == (12 / 30, 1)
+    assert metrics.queue_length(from_s, to_s, waits, (13, 30)) == (0, 0)
+    assert metrics.queue_length(from_s, to_s, waits, (31, 32)) == (1, 1)
 
 
 def test_a_window_without_length_has_no_means() -> None:
     assert np.isnan(metrics.utilisation(floats(0), floats(1), np.array([1]), 1, (5, 5)))
     assert np.isnan(metrics.utilisation(floats(0), floats(1), np.array([1]), 1, (np.nan, np.nan)))
-    mean, most = metrics.queue_length(floats(0), floats(1), (5, 5))
+    mean, most = metrics.queue_length(floats(0), floats(1), np.array([1]), (5, 5))
     assert np.isnan(mean)
     assert most == 0
     assert np.isnan(metrics.throughput_jobs_per_hour(1, 0))
@@ -117,7 +117,7 @@ def test_sums_over_time_equal_a_count_at_each_second(spans: list[tuple[int, int,
     assert (np.diff(time_s) > 0).all()
     assert metrics.time_sum(from_s, to_s, weight, (low, high)) == sum(present[low:high])
     waiting = [sum(1 for a, d, _ in spans if a <= second < a + d) for second in range(130)]
-    mean, most = metrics.queue_length(from_s, to_s, (low, high))
+    mean, most = metrics.queue_length(from_s, to_s, np.ones(len(spans), np.int64), (low, high))
     if length:
         assert mean == pytest.approx(sum(waiting[low:high]) / length)
         assert most == max(waiting[low:high])
