@@ -45,7 +45,7 @@ class Forecasts(Study):
         "threshold_h": None,
         "futures": 200,
         "jobs": 40,
-        "past": 80,
+        "past": 200,
     }
     factors = {"workload": ("",)}
     scales = {
