@@ -9,7 +9,7 @@ from numba.experimental import structref
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Floats
 from simmodels.structures.arrays import grown
-from simmodels.structures.placement_state import FIRST_FIT, NOWHERE, OCTAVES, PLACEMENT_STATE
+from simmodels.structures.placement_state import FIRST_FIT, LENGTHS, NOWHERE, PLACEMENT_STATE
 from simmodels.structures.profile import free_up
 from simmodels.structures.sorted_blocks import new_sorted_blocks
 
@@ -79,7 +79,7 @@ def open_machines(state, is_open, now):
         for i in range(leaves - 1, 0, -1):
             state.tree[i] = max(state.tree[2 * i], state.tree[2 * i + 1])
     else:
-        _know_nothing(state.bound, state.exact, now)
+        know_nothing(state, now)
         count_load(state)
 
 
@@ -90,19 +90,17 @@ def rebuild(state, now):
         state.plans[machine] = 0
         if state.open[machine]:
             _profile_again(state, machine, now)
-    _know_nothing(state.bound, state.exact, now)
+    know_nothing(state, now)
     count_load(state)
 
 
 @compiled
-def _know_nothing(bound, exact, now):
-    """Forget all bounds but that nothing starts before now."""
-    for kind in range(bound.shape[0]):
-        for rank in range(bound.shape[1]):
-            bound[kind, rank] = now
-    for wide in range(exact.shape[0]):
-        for rank in range(exact.shape[1]):
-            exact[wide, rank] = False
+def know_nothing(state, now):
+    """Forget all bounds but that nothing starts before now; those of classes without a job so far are not looked at."""
+    for wide in range(state.least_cores.size):
+        for step in range(LENGTHS):
+            if state.least_cores[wide] <= state.size and state.least_left[step] < np.inf:
+                state.bound[wide * LENGTHS + step, : state.alive] = now
 
 
 @compiled
@@ -293,10 +291,9 @@ def new_placement_state(columns, demand, size, is_open, filled, placing, lengths
     made.cores_free = np.empty(rows * made.room, np.int64)
     made.segments = np.zeros(rows, np.int64)
     widths = math.frexp(size)[1]
-    made.bound = np.empty((OCTAVES * widths, rows))
-    made.exact = np.zeros((widths, rows), np.bool_)
-    made.shortest = OCTAVES
-    made.longest = -1
+    made.bound = np.empty((LENGTHS * widths, rows))
+    made.least_left = np.full(LENGTHS, np.inf)
+    made.least_cores = np.full(widths, size + 1)
     made.likely = np.empty(min(2 * placing.distance + 1, machines))
     made.plans = np.zeros(machines, np.int64)
     made.heap = np.empty(64, np.int64)

@@ -1,12 +1,11 @@
 """Planning: which machine each of a list of jobs goes to, and when; what a replan spends its time in.
 
 A job looks at no more than 2 x distance + 1 machines, its *search window*, and at few of these in earnest: for
-each machine and each class of jobs (widths to an octave, lengths to an octave) a bound is kept before which no
-job of the class can start there. Profiles only fill up until they are made again, so a bound holds until then.
-The machine of the least bound is searched from the bound on; if the job can start at the bound itself, no other
-machine can be earlier; else what was found is its bound, and the least one is tried again. A bound is made exact for
-all lengths of a width at once, when it is the least and a job has been planned on its machine since: so on a log of
-33,000 jobs a placement surveys two machines and searches one. The result is that of a
+each machine and each class of jobs (widths to an octave, lengths to a quarter of one) a bound is kept before which no
+job of the class can start there: the start of the narrowest and shortest job so far, when that was last looked for.
+Profiles only fill up until they are made again, so a bound holds until then. The machine of the least bound is
+searched from the bound on; if the job can start at the bound itself, no other machine can be earlier; else what was
+found is its bound, that of its class is made exact, and the least one is tried again. The result is that of a
 search of every machine of the window, which is how `tests/naive_capacity.py` has it.
 """
 
@@ -17,13 +16,15 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.signals import heed_signals
-from simmodels.structures.placement_state import OCTAVES, TARGET_STRETCH
+from simmodels.passes.machines import know_nothing
+from simmodels.structures.placement_state import LENGTHS, TARGET_STRETCH
 from simmodels.structures.profile import find, hole, lasts_until, occupy, trim
 
 PACKS: Final = 0
 NEAREST: Final = 1
 FLOOR: Final = 2
 
+_JOBS_BETWEEN_SIGNALS: Final = 64
 _TOLERANCE: Final = 1e-12  # a planned stretch may exceed the longest so far by rounding
 
 
@@ -66,45 +67,16 @@ def _first(likely, n, at, least, by_rank, left_first):
     if likely[at] == least:
         return at
     if by_rank:
-        best = n
-        for i in range(n):
-            best = min(best, i if likely[i] == least else n)
-        return best
+        i = np.uint64(0)
+        while likely[i] != least:
+            i += np.uint64(1)
+        return np.int64(i)
     k = 1
     while True:
         i = _near(at, k, left_first)
         if 0 <= i < n and likely[i] == least:
             return i
         k += 1
-
-
-@inlined
-def _survey(time, free, at, n, cores, first, last, brief, bound, rank):
-    """Say for jobs of a width when the shortest of each class of lengths can start on a machine, as `hole` would.
-
-    The classes are ``[first, last)``, the shortest of the first is `brief` long; the profile is as for `trim`.
-    """
-    i = at
-    n += at
-    while True:
-        while i < n and free[i] < cores:
-            i += 1
-        if i == n:
-            break
-        start = time[i]
-        while i < n and free[i] >= cores:
-            i += 1
-        if i == n:
-            for kind in range(first, last):
-                bound[kind, rank] = start
-            return
-        end = time[i]
-        while start + brief <= end:
-            bound[first, rank] = start
-            brief = max(2.0 * brief, 2.0)
-            first += 1
-            if first == last:
-                return
 
 
 @compiled
@@ -134,29 +106,28 @@ def plan(state, slots, done, now, fresh):
     time, free, room, segments = state.time, state.cores_free, state.room, state.segments
     ranked, bound, likely = state.ranked, state.bound, state.likely
     use, distance, pack, packing = state.use, state.rules.distance, state.rules.pack, state.rules.packing
-    exact = state.exact
+    least_left, least_cores, bits = state.least_left, state.least_cores, state.left.view(np.int64)
     by_rank, left_first, by_plan = state.rules.by_rank, state.rules.left_first, state.rules.by_plan
     first_that_stays = state.rules.first_that_stays
     machines = state.alive if state.rules.beyond_use else use
     asap = state.rules.kind != TARGET_STRETCH
     stays = not asap or state.rules.stay
     at_once = asap and (fresh or state.rules.requeue_immediate)
-    stretch, shortest, longest = state.stretch, state.shortest, state.longest
-    least_left = 2.0**shortest if shortest > 0 else 0.0
+    stretch = state.stretch
     soon = np.nextafter(now, np.inf)
     for at in range(done, slots.size):
-        heed_signals()
+        if at % _JOBS_BETWEEN_SIGNALS == 0:
+            heed_signals()
         slot = slots[at]
         cores = cores_of[slot]
         left = left_of[slot]
         wide = math.frexp(cores)[1] - 1  # the octave, as of lengths: no table, which wide machines would make long
-        step = min(max(math.frexp(left)[1] - 1, 0), OCTAVES - 1)
-        if step < shortest or step > longest:
-            shortest, longest = min(step, shortest), max(step, longest)
-            state.shortest, state.longest = shortest, longest
-            least_left = 2.0**shortest if shortest > 0 else 0.0
-            exact[:] = False
-        kind = wide * OCTAVES + step
+        step = min(max((bits[slot] >> 50) - 4 * 1023, 0), LENGTHS - 1)
+        kind = wide * LENGTHS + step
+        if left < least_left[step] or cores < least_cores[wide]:  # their bounds were those of larger ones
+            least_left[step], least_cores[wide] = min(left, least_left[step]), min(cores, least_cores[wide])
+            know_nothing(state, now)
+        brief, slim = least_left[step], least_cores[wide]
         target = _target(weight[slot], use, pack, packing)
         low = max(target - distance, 0)
         n = min(target + distance + 1, machines) - low
@@ -166,11 +137,13 @@ def plan(state, slots, done, now, fresh):
                 machine = ranked[rank]
                 segments[machine] = trim(time, free, machine * room, segments[machine], now)
         first, last = 0, 0
+        row = bound[kind]
         for i in range(n):
-            likely[i] = max(bound[kind, low + i], now)
+            likely[i] = max(row[low + i], now)
+        least = _least(likely, n)
         best = np.int64(-1)
         start = np.inf
-        if at_once and _least(likely, n) <= now:
+        if at_once and least <= now:
             for k in range(2 * distance + 1):
                 i = _near(middle, k, left_first)
                 if 0 <= i < n and likely[i] <= now:
@@ -181,9 +154,9 @@ def plan(state, slots, done, now, fresh):
                         best, start = rank, now
                         break
                     likely[i] = soon
+            least = _least(likely, n)
         if best < 0 and stays:
-            tried = 2 * distance + 1 if first_that_stays and not asap else 1
-            for k in range(tried):
+            for k in range(2 * distance + 1 if first_that_stays and not asap else 1):
                 i = _near(middle, k, left_first)
                 if 0 <= i < n:
                     rank = low + i
@@ -193,41 +166,35 @@ def plan(state, slots, done, now, fresh):
                     likely[i] = there
                     if there > since:  # the next of its class need not look there again
                         since = max(bound[kind, rank], now)
-                        brief = 2.0**step if step > 0 else 0.0
                         bound[kind, rank] = hole(
-                            time, free, machine * room, segments[machine], since, 1 << wide, brief, np.inf
+                            time, free, machine * room, segments[machine], since, slim, brief, np.inf
                         )
                     if (i == middle and likely[i] == now) or (
                         (likely[i] + left - submit[slot]) / length[slot] <= stretch + _TOLERANCE
                     ):
                         best, start = rank, likely[i]
                         break
+            least = _least(likely, n)
+        tried = -1
         while best < 0:
-            i = _first(likely, n, middle, _least(likely, n), by_rank, left_first)
+            i = _first(likely, n, middle, least, by_rank, left_first)
             rank = low + i
+            if i == tried:  # where it was found when it was searched, just now
+                best, start = rank, least
+                break
             machine = ranked[rank]
-            if not exact[wide, rank]:
-                _survey(
-                    time,
-                    free,
-                    machine * room,
-                    segments[machine],
-                    1 << wide,
-                    wide * OCTAVES + shortest,
-                    wide * OCTAVES + longest + 1,
-                    least_left,
-                    bound,
-                    rank,
-                )
-                exact[wide, rank] = True
-                likely[i] = max(bound[kind, rank], likely[i])
-                continue
             since = likely[i]
             there, first, last = find(time, free, machine * room, segments[machine], since, cores, left, np.inf)
             if there == since:
                 best, start = rank, there
                 break
             likely[i] = there
+            tried = i
+            if cores > slim or left > brief:
+                since = max(bound[kind, rank], now)
+                there = hole(time, free, machine * room, segments[machine], since, slim, brief, np.inf)
+            bound[kind, rank] = there
+            least = _least(likely, n)
         machine = ranked[best]
         if segments[machine] + 2 > room:
             state.stretch = stretch
@@ -236,8 +203,6 @@ def plan(state, slots, done, now, fresh):
             stretch = max(stretch, (start + left - submit[slot]) / length[slot])
         end = lasts_until(start, left)
         segments[machine] = occupy(time, free, machine * room, segments[machine], first, last, start, end, cores)
-        for k in range(exact.shape[0]):
-            exact[k, best] = False
         start_of[slot] = start
         machine_of[slot] = machine
     state.stretch = stretch

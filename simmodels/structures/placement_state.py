@@ -25,8 +25,8 @@ TARGET_ASAP: Final = 2
 
 NOWHERE: Final = -1
 
-OCTAVES: Final = 24
-"""Classes of jobs by length: to an octave, up to 2^24 s (then all are of the last)."""
+LENGTHS: Final = 96
+"""Classes of jobs by length: to a quarter of an octave, up to 2^24 s (then all are of the last)."""
 
 
 class PlacementRules(NamedTuple):
@@ -157,9 +157,8 @@ PLACEMENT_STATE: Final = PlacementStateType(
         ("room", types.int64),
         ("segments", _I1),
         ("bound", types.float64[:, ::1]),  # [class, rank]: before it no job of the class can start, see `planning`
-        ("exact", types.boolean[:, ::1]),  # [width, rank]: whether one could then, when it was last looked at
-        ("shortest", types.int64),  # the least and the greatest class of length so far
-        ("longest", types.int64),
+        ("least_left", _F1),  # the length of the shortest job so far of each class of lengths; infinity without one
+        ("least_cores", _I1),  # the cores of the narrowest job so far of each class of widths
         ("likely", _F1),  # scratch: the bounds of a job's search window
         ("plans", _I1),  # how many jobs are planned on each machine and have not started
         ("heap", _I1),  # of planned jobs, by start

@@ -245,22 +245,22 @@ def find(time, free, at, n, start, cores, duration, limit):
     With it comes where this is, for `occupy`: the segment in which s lies, and the first that begins at or after
     the end.
     """
-    i = _segment(time, at, n, start)
-    s = max(start, time[at])
-    n += at
+    i = np.uint64(_segment(time, at, n, start))
+    s = max(start, time[i])
+    over, one = np.uint64(n + at), np.uint64(1)  # unsigned, as in `_move`
     while True:
-        while i < n and free[i] < cores:
-            i += 1
-            if i < n:
+        while i < over and free[i] < cores:
+            i += one
+            if i < over:
                 s = time[i]
-        if i == n or s >= limit:
-            return np.inf, n, n
+        if i == over or s >= limit:
+            return np.inf, np.int64(over), np.int64(over)
         until = lasts_until(s, duration)
-        j = i + 1
-        while j < n and time[j] < until and free[j] >= cores:
-            j += 1
-        if j == n or time[j] >= until:
-            return s, i, j
+        j = i + one
+        while j < over and time[j] < until and free[j] >= cores:
+            j += one
+        if j == over or time[j] >= until:
+            return s, np.int64(i), np.int64(j)
         i = j
 
 
