@@ -48,6 +48,7 @@ from simmodels.errors import (
 from simmodels.learning.pairs import Pair, draw_pairs
 from simmodels.learning.regression import Fit, fit_polynomial
 from simmodels.learning.trials import run_trials, score_jobs
+from simmodels.policies.ahead import Ahead
 from simmodels.policies.bids import TEN_BIDS, Bid, bid, bids
 from simmodels.policies.order import Order
 from simmodels.policies.orders import TWELVE_ORDERS, order, orders
@@ -76,6 +77,7 @@ __all__ = [
     "TWELVE_ORDERS",
     "UCB1",
     "WEEK",
+    "Ahead",
     "Attempt",
     "Auctioneer",
     "Backfilled",
