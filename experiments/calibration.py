@@ -30,7 +30,7 @@ _SHORT_S: Final = 60.0
 """Waits that differ by less than this are close, whatever their quotient, ..."""
 _LITTLE: Final = 0.1
 """... and so are those that differ by less than this part of the log's mean wait: medians are often near 0."""
-_OVER_FULL: Final = 0.1
+OVER_FULL: Final = 0.1
 """Over-full for more than this share of the time, the machine is another one."""
 _LEVELS: Final = 64
 """How many sizes of jobs are distinguished where it is asked whether a job's cores were free."""
@@ -130,7 +130,7 @@ class Calibration:
         """
         mean, median, p95 = (self.apart(measure) for measure in ("mean_wait_s", "median_wait_s", "p95_wait_s"))
         alike = max(mean, median, p95) <= CLOSE
-        if max(mean, p95) > _ROUGH or self.over_full_share > _OVER_FULL or not (alike or self.same_jobs_wait):
+        if max(mean, p95) > _ROUGH or self.over_full_share > OVER_FULL or not (alike or self.same_jobs_wait):
             return "poor"
         return "close" if alike and self.same_jobs_wait else "rough"
 
@@ -384,7 +384,7 @@ def causes_of(calibration: Calibration, log: Workload, *, fitted: bool = False) 
     """
     if calibration.agreement == "close":
         return
-    over_full = _FEW if calibration.factor() < 1 else _OVER_FULL  # too few cores do not shorten waits
+    over_full = _FEW if calibration.factor() < 1 else OVER_FULL  # too few cores do not shorten waits
     if calibration.over_full_share > over_full:
         yield f"the log has up to {calibration.peak_cores:,} cores in use, the machine {calibration.cores:,}"
     if calibration.known_share < 1 - _FEW:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, get_args
 
 import numpy as np
 
-from experiments.fitting import limits_within, with_fitted_limits
+from experiments.fitting import limits_within, with_fitted
 from experiments.inputs import named_limits
 from experiments.option import FITTED, POLICY, Option, Seed, Tau
 from experiments.studies.windows import windows
@@ -102,8 +102,10 @@ class LearningSettings:
             as_integer(f"--{name}", getattr(self, name), 1)
         QueueOptions.checked(backfilling=self.backfilling, warm_jobs=self.warm_jobs)
 
-    def fitted_to(self, log: Workload, note: Callable[[str], None]) -> "LearningSettings":
-        """Return the settings in which limits that are to be fitted are those of a log, as known after its first part.
+    def fitted_to(self, log: Workload, note: Callable[[str], None]) -> tuple["LearningSettings", Workload]:
+        """Return settings and log in which what is to be fitted is that of the log, as known after its first part.
+
+        These are limits and the cores in service.
 
         Raises
         ------
@@ -112,12 +114,12 @@ class LearningSettings:
             together with the log.
         """
         if isinstance(self.limits, Limits):
-            return replace(self, limits=startable(self.limits, log))
+            return replace(self, limits=startable(self.limits, log)), log
         if self.limits != FITTED:
-            return self
+            return self, log
         jobs, _ = self.parts(log)
-        until_s = float(jobs.submit_s.max())
-        return replace(self, **with_fitted_limits({"limits": FITTED}, log, note, until_s=until_s))
+        fitted, used = with_fitted({"limits": FITTED}, log, note, until_s=float(jobs.submit_s.max()))
+        return replace(self, **fitted), used.on(log)
 
     def parts(self, log: Workload) -> tuple[Workload, list[Workload]]:
         """Return the jobs that are learned from, and the windows held out: these come later.

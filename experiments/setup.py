@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 import pandas as pd
 
-from experiments.fitting import with_fitted_limits
+from experiments.fitting import with_fitted
 from experiments.inputs import describe_error
 from experiments.option import FITTED, POLICY, RUN, Models, Option, Seed, Tau, flag_of
 from experiments.policy import HEURISTICS, ROUTERS, TARGETED, Kind, Policy, policy_of
@@ -114,10 +114,11 @@ class Setup:
 
     def fitted_to(
         self, scenario: Scenario, policies: Sequence[Policy], note: Callable[[str], None]
-    ) -> tuple["Setup", tuple[Policy, ...]]:
-        """Return setup and policies in which limits that are to be fitted are those that the log of a scenario shows.
+    ) -> tuple[Scenario, "Setup", tuple[Policy, ...]]:
+        """Return scenario, setup and policies in which limits that are to be fitted are those that the log shows.
 
-        Where partitions share a machine, limits replace the router to them.
+        With them come what else the log shows: of one pool, how many cores are in service; and of queues that are
+        first come, first served, priorities. Where partitions share a machine, limits replace the router to them.
 
         Raises
         ------
@@ -134,11 +135,18 @@ class Setup:
                 what = f"fitted limits beside the cores of each {scenario.shared.columns[0]}"
                 raise RequestError(what, "omit the router: these are fitted, too")
             log = replace(scenario.workload, max_cores=scenario.cores)
-            options = with_fitted_limits(options, log, note)
+            options, used = with_fitted(options, log, note, sizes=scenario.on is None)
+            if used.cores is not None:
+                scenario = replace(scenario, workload=used.on(log), where=f"{used.cores:,} of {log.max_cores:,} cores")
+            queues = [kinds_of({**options, **each.options}) == (QueueOptions,) for each in policies]
+            policies = [
+                replace(each, options=used.ordered(each.options)) if queue else each
+                for each, queue in zip(policies, queues, strict=True)
+            ]
         elif scenario.shared is not None:
             options = scenario.on_one_machine(options, limits)
             policies = [replace(each, options=scenario.on_one_machine(each.options, limits)) for each in policies]
-        return self._with(options), tuple(policies)
+        return scenario, self._with(options), tuple(policies)
 
     def _with(self, options: Mapping[str, Any]) -> "Setup":
         """Return the setup with other options, which have what heuristic and router stand for."""

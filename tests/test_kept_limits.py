@@ -18,38 +18,40 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("limits")
 
 
-def printed(name: str, *caps: tuple[str, int, bool], helped: bool) -> str:
-    """Return what `calibrate --json` prints of a log, with its figures and caps for two values of each column."""
+def printed(name: str, *steps: dict[str, object]) -> str:
+    """Return what `calibrate --json` prints of a log, with its figures and steps."""
     waits = {"mean_h": 1.234, "median_h": 0.125, "p95_h": 9.87}
-    steps = [
-        {"by": by, "percentile": percentile, "taken": taken, "caps": [{"value": value, "cores": 4} for value in (1, 2)]}
-        for by, percentile, taken in caps
-    ]
     replays = {each: {**waits, "rank": 0.456, "agreement": "poor"} for each in ("without", "fitted")}
-    return json.dumps(
-        {"workload": name, "fitted": steps, "held_out": {"logged": waits, **replays}, "helped": helped, "before": 1.0}
-    )
+    return json.dumps({"workload": name, "fitted": steps, "held_out": {"logged": waits, **replays}, "before": 1.0})
+
+
+def caps(by: str, percentile: int, *, taken: bool) -> dict[str, object]:
+    """Return caps of two values of a column."""
+    rows = [{"value": value, "cores": 4} for value in (1, 2)]
+    return {"by": by, "percentile": percentile, "taken": taken, "caps": rows}
 
 
 def test_what_was_printed_is_kept_a_row_per_log_and_shown(limits: ModuleType, tmp_path: Path) -> None:
+    priorities = {"by": "queue", "taken": True, "priorities": [{"value": value, "ahead_h": value} for value in (1, 2)]}
+    cores = {"by": "", "taken": True, "cores": 1760}
     texts = {
-        "a": printed("KTH-SP2-1996-2.1-cln", ("user", 90, True), ("queue", 97, False), helped=True),
-        "b": printed("UniLu-Gaia", ("queue", 95, True), helped=False),
-        "c": printed("SDSC", ("queue", 50, False), helped=False),
+        "a": printed("KTH-SP2-1996-2.1-cln", caps("user", 90, taken=True), caps("queue", 97, taken=False)),
+        "b": printed("UniLu-Gaia", cores, priorities),
+        "c": printed("SDSC", caps("queue", 50, taken=False)),
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     kept = limits.keep([tmp_path / name for name in texts], tmp_path / "limits.csv")
     made = limits.made(kept)
-    head, *rows = made["limits_caps"]().splitlines()
+    head, *rows = made["limits_taken"]().splitlines()
     replays = [f"{name}, {replay}" for name in ("median", "ranks") for replay in ("logged", "without", "fitted")]
     replays.remove("ranks, logged")
-    assert head == f"| log | caps taken (percentile) | {' | '.join(replays)} |"
+    assert head == f"| log | taken (percentile) | {' | '.join(replays)} |"
     assert rows == [
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
-        "| KTH-SP2-1996-2.1 | 2 users (90) | 0.12 | 0.12 | 0.12 | 0.46 | 0.46 |",
-        "| UniLu-Gaia | 2 queues (95), not used | 0.12 | 0.12 | 0.12 | 0.46 | 0.46 |",
-        "| SDSC | none | 0.12 | 0.12 | 0.12 | 0.46 | 0.46 |",
+        "| KTH-SP2-1996-2.1 | caps of 2 users (90) | 0.12 | 0.12 | 0.12 | 0.46 | 0.46 |",
+        "| UniLu-Gaia | 1,760 cores in service, priorities of 2 queues | 0.12 | 0.12 | 0.12 | 0.46 | 0.46 |",
+        "| SDSC | nothing | 0.12 | 0.12 | 0.12 | 0.46 | 0.46 |",
     ]
     assert made["limits_waits"]().splitlines()[2] == (
         "| KTH-SP2-1996-2.1 | 1.23 | 1.23 | 1.23 | 9.9 | 9.9 | 9.9 | poor | poor |"

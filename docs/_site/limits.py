@@ -2,7 +2,7 @@
 
 ``schedlab calibrate --json`` prints what was fitted to a log; ``python docs/_site/limits.py FILE...`` keeps that of
 several logs, one row each, as ``docs/results/limits.csv``. The page shows it at ``<!-- made: limits_waits -->`` and
-``<!-- made: limits_caps -->``.
+``<!-- made: limits_taken -->``.
 """
 
 import csv
@@ -22,11 +22,11 @@ KEPT = Path(__file__).resolve().parent.parent / "results" / "limits.csv"
 _REPLAYS = ("logged", "without", "fitted")
 _TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
     "waits": (("mean_h", ".2f"), ("p95_h", ".1f"), ("agreement", "")),
-    "caps": (("caps", ""), ("median_h", ".2f"), ("rank", ".2f")),
+    "taken": (("taken", ""), ("median_h", ".2f"), ("rank", ".2f")),
 }
 """What each table shows, with the format of its numbers."""
 _HEADINGS = {"mean_h": "mean", "p95_h": "95 %", "median_h": "median", "rank": "ranks", "agreement": "the replay is"}
-_TEXTS = ("caps", "agreement")
+_TEXTS = ("taken", "agreement")
 
 
 def keep(files: Sequence[Path], kept: Path = KEPT) -> Path:
@@ -41,12 +41,18 @@ def keep(files: Sequence[Path], kept: Path = KEPT) -> Path:
 
 def _row(found: Mapping[str, Any]) -> dict[str, object]:
     """Return the row of a log: what was taken, and waits and nearness by replay."""
-    taken = [
-        f"{count_of(len(step['caps']), step['by'])} ({step['percentile']})" for step in found["fitted"] if step["taken"]
-    ]
-    caps = ", ".join([*taken, *(["not used"] if taken and not found["helped"] else [])]) or "none"
+    taken = ", ".join(_named(step) for step in found["fitted"] if step["taken"]) or "nothing"
     held_out = {f"{replay}_{name}": value for replay in _REPLAYS for name, value in found["held_out"][replay].items()}
-    return {"log": log_name(found["workload"]), "caps": caps, **held_out}
+    return {"log": log_name(found["workload"]), "taken": taken, **held_out}
+
+
+def _named(step: Mapping[str, Any]) -> str:
+    """Return what was taken, in a few words."""
+    if "cores" in step:
+        return f"{step['cores']:,} cores in service"
+    if "priorities" in step:
+        return f"priorities of {count_of(len(step['priorities']), step['by'])}"
+    return f"caps of {count_of(len(step['caps']), step['by'])} ({step['percentile']})"
 
 
 def made(kept: Path = KEPT) -> dict[str, Callable[[], str]]:
@@ -67,7 +73,7 @@ def _shown(kept: Path, name: str) -> str:
 def _heading(column: str) -> str:
     """Return what heads a column."""
     replay, _, part = column.partition("_")
-    return f"{_HEADINGS[part]}, {replay}" if part else "caps taken (percentile)"
+    return f"{_HEADINGS[part]}, {replay}" if part else "taken (percentile)"
 
 
 def _cell(text: str, form: str) -> str:

@@ -1,4 +1,4 @@
-"""``calibrate``: limits fitted to a log, and how near replays with and without them are to it."""
+"""``calibrate``: what a log shows of its queue, and how near replays with and without that are to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +11,10 @@ from rich.table import Table
 
 from experiments.cli.derive import command
 from experiments.cli.output import DONE, Steps, command_line, print_json, print_line, print_note, print_table
-from experiments.fitting import Fitted, fit
+from experiments.fitted import Fitted, Used
+from experiments.fitting import fit
 from experiments.inputs import WorkloadFile, notes_of
-from experiments.option import OUT, Group, Json, Models, Option
+from experiments.option import FITTED, OUT, Group, Json, Models, Option
 from experiments.outputs import require_writable
 from simmodels.errors import RequestError
 from simmodels.ground.cards import number
@@ -39,7 +40,7 @@ class Calibrate:
 
 
 def calibrate(asked: Calibrate) -> int:
-    """Fit limits to a log, say what was taken and how much nearer the replay came; return the exit status."""
+    """Fit a queue to a log, say what was taken and how much nearer the replay came; return the exit status."""
     if "limits" in asked.options:
         raise RequestError("--limits has no effect where limits are fitted", "omit it")
     options, out = QueueOptions.checked(**asked.options), asked.out
@@ -59,22 +60,24 @@ def calibrate(asked: Calibrate) -> int:
         print_table(f"{log.name}: waits of the odd weeks (h)", _table(fitted))
         for sentence in fitted.sentences():
             print_line(sentence)
-    limits = fitted.limits
+    limits, used = fitted.limits, fitted.used
     if out is not None and limits is None:
         print_note(f"no limits were taken, and nothing was written to {out}")
     elif out is not None and limits is not None:
         write_csv(pd.DataFrame(limits.table()), out)
         print_note(f"wrote {out}; use it as --limits {out}")
+    if out is not None and used != Used(rows=used.rows):
+        print_note(f"cores in service and priorities are not limits: --limits {FITTED} uses them, too")
     return DONE
 
 
 def _table(fitted: Fitted) -> Table:
-    """Return the waits as logged, without limits and with those that were fitted."""
+    """Return the waits as logged, and of replays without what was fitted, and with it."""
     table = Table(box=box.SIMPLE, pad_edge=False)
     for heading in ("", "mean", "median", "95 %", "ranks", "the replay is"):
         table.add_column(heading, justify="left" if heading in {"", "the replay is"} else "right")
     held_out = fitted.table()["held_out"]
-    names = {"logged": AS_LOGGED, "without": "without limits", "fitted": "fitted"}
+    names = {"logged": AS_LOGGED, "without": "without", "fitted": "fitted"}
     for name, found in held_out.items():
         waits = (number(found[f"{each}_h"]) for each in ("mean", "median", "p95"))
         near = (number(found["rank"]), str(found["agreement"])) if "rank" in found else ("", "")

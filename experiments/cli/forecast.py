@@ -11,7 +11,7 @@ import numpy as np
 from experiments.cli.derive import command
 from experiments.cli.output import DONE, command_line, print_json, print_line, print_note
 from experiments.dates import instant_of
-from experiments.fitting import with_fitted_limits
+from experiments.fitting import with_fitted
 from experiments.forecasting import Futures, Present
 from experiments.inputs import WorkloadFile, count_of, notes_of
 from experiments.levels import LEAST, Levels
@@ -77,8 +77,9 @@ def forecast(asked: Forecast) -> int:
         print_note(line)
     log = log.take(np.argsort(log.submit_s, kind="stable"))
     at_s = _instant(asked.at, log)
-    cores = log.max_cores or 1
-    chosen = QueueOptions.checked(**with_fitted_limits(asked.options, log, print_note, until_s=at_s))
+    options, used = with_fitted(asked.options, log, print_note, until_s=at_s)
+    cores = used.cores or log.max_cores or 1
+    chosen = QueueOptions.checked(**used.ordered(options))
     if (
         user is not None
         and (chosen.limits is None or "user" not in chosen.limits.columns)
@@ -101,9 +102,10 @@ def forecast(asked: Forecast) -> int:
         answer = {"by_limits_h": by_limits_h}
     else:
         one = _new(str(new), cores)
-        user_id = -1 if user is None else user
         found, shorter = (
-            present.forecast_new(one.cores, limit_s, user=user_id, futures=futures, workers=workers)
+            present.forecast_new(
+                one.cores, limit_s, user=-1 if user is None else user, futures=futures, workers=workers
+            )
             for limit_s in (one.limit_s, one.limit_s / 2)
         )
         earlier_h = float(np.median(found.starts_s - shorter.starts_s)) / HOUR

@@ -56,7 +56,7 @@ def learn(asked: Learn) -> int:
         shown.print_note(f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores")
         for line in notes_of(workload.counts):
             shown.print_note(f"  {line}")
-        lesson = lesson.fitted_to(workload, shown.print_note)
+        lesson, workload = lesson.fitted_to(workload, shown.print_note)
         jobs, held_out = lesson.parts(workload)
         shown.begin(f"{lesson.pairs:,} pairs of {lesson.trials:,} trials")
         fit = lesson.fit(jobs)

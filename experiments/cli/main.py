@@ -27,7 +27,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Your own log": {
         "advise": "Find the order and the threshold that would have been best on your log, and how certain that is.",
-        "calibrate": "Fit limits of users and queues to a log, and test on weeks held out how near replays are to it.",
+        "calibrate": "Read off a log what its queue obeyed; test on weeks held out how near replays come to it with that.",
         "forecast": "Forecast when a job will start, from the queue at one time and futures drawn from the log's past.",
         "learn": "Learn an order from a log by permutation trials, and test it on windows held out.",
     },

@@ -92,7 +92,7 @@ def read(
     shown.begin("reading the workload")
     scenario = request.read()
     fitted: list[str] = []
-    setup, found = setup.fitted_to(scenario, policies, fitted.append)
+    scenario, setup, found = setup.fitted_to(scenario, policies, fitted.append)
     _check(scenario, setup, found, wanted)
     for line in (*scenario.notes, *fitted):
         shown.print_note(line)

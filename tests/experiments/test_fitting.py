@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simmodels as sm
-from experiments import fitting
-from experiments.fitting import caps_of, fit, with_fitted_limits
+from experiments import fitted
+from experiments.caps import caps_of
+from experiments.fitted import Caps, Cores, Priorities, Used
+from experiments.fitting import fit, with_fitted
 from simmodels.policies.queue_options import QueueOptions
 
 H, DAY, WEEK = 3600.0, 86_400.0, 7 * 86_400.0
@@ -24,8 +26,13 @@ def log(*rows: tuple[float, float, int, float, int], max_cores: int) -> sm.Workl
     return replace(sm.Workload.of(columns), max_cores=max_cores)
 
 
-def made_under(limits: list[dict[str, object]], *, weeks: int = 16) -> sm.Workload:
-    """Return a log of a machine of 64 cores that obeyed limits: bursts of jobs of four users, day after day."""
+def made_under(
+    limits: list[dict[str, object]] | None, *, weeks: int = 16, cores: int = 64, order: str | sm.Order = "FCFS"
+) -> sm.Workload:
+    """Return a log of a machine of 64 cores that obeyed limits: bursts of jobs of four users, day after day.
+
+    It may have had fewer cores in service, or another order.
+    """
     draws = np.random.default_rng(5)
     days = np.repeat(np.arange(7 * weeks), 24)
     jobs = len(days)
@@ -37,7 +44,7 @@ def made_under(limits: list[dict[str, object]], *, weeks: int = 16) -> sm.Worklo
         "queue": draws.integers(0, 2, jobs),
     }
     work = replace(sm.Workload.of(columns), max_cores=64)
-    ran = sm.simulate(work, limits=limits)
+    ran = sm.simulate(work, limits=limits, cores=cores, order=order)
     return replace(work, extras={**work.extras, "wait_s": ran.start_s - work.submit_s})
 
 
@@ -120,11 +127,44 @@ def test_a_log_made_under_caps_is_calibrated_back_to_them() -> None:
     assert (found.without.agreement, found.fitted.agreement) == ("poor", "close")
     assert found.fitted.apart("mean_wait_s") < 1.1
     by_user, *others = found.steps
-    assert by_user.by == "user"
-    assert by_user.helped
-    assert not any(step.helped for step in others)
+    assert isinstance(by_user, Caps)
+    assert (by_user.by, by_user.taken) == ("user", True)
+    assert not any(step.taken for step in others)
     assert f"caps of own cores of {len(by_user.caps)} users, from 4 to " in next(found.sentences())
-    assert list(found.sentences())[-1].startswith("On the odd weeks the replay is close, poor without limits: ")
+    assert list(found.sentences())[-1].startswith("On the odd weeks the replay is close, poor without: ")
+
+
+def test_a_log_of_a_machine_with_fewer_cores_in_service_is_calibrated_back_to_them() -> None:
+    work = made_under(None, cores=16)
+    found = fit(work, EASY)
+    assert found.used == Used(cores=16)
+    assert (found.without.agreement, found.fitted.agreement) == ("poor", "close")
+    (step,) = found.steps
+    assert isinstance(step, Cores)
+    assert next(found.sentences()).startswith("Taken: 16 of 64 cores in service; distance from the log ")
+    (row,) = found.table()["fitted"]
+    assert {name: row[name] for name in ("by", "cores", "taken")} == {"by": "", "cores": 16, "taken": True}
+    wide = replace(work, cores=np.where(np.arange(len(work)) == 3, 40, work.cores))
+    assert found.used_on(wide).cores == 40, "as wide as the widest job"
+    assert fit(work, EASY, sizes=False).used.cores is None
+
+
+def test_a_log_of_a_machine_with_priorities_of_queues_is_calibrated_back_to_them() -> None:
+    """Jobs of queue 1 stand two hours ahead; by the log they wait less, and those of queue 0 longer."""
+    log = made_under(None, cores=14, order=sm.Ahead("queue", {1: 2 * H}))
+    found = fit(replace(log, max_cores=14), EASY)
+    (step,) = [step for step in found.steps if step.taken]
+    assert isinstance(step, Priorities)
+    assert step.by == "queue"
+    assert step.ahead_s[1] - step.ahead_s[0] == pytest.approx(2 * H, rel=0.5)
+    assert found.after < 0.5 * found.before
+    assert "priorities of 2 queues: jobs of queue 1 count as submitted up to " in next(found.sentences())
+    assert [row["value"] for row in found.table()["fitted"][0]["priorities"]] == [0, 1]
+    used = found.used
+    assert used.ordered({})["order"] is used.ahead
+    assert used.ordered({"order": "fcfs"})["order"] is used.ahead
+    assert used.ordered({"order": "SAF"}) == {"order": "SAF"}, "priorities are of first come, first served"
+    assert fit(replace(log, max_cores=14), QueueOptions.checked(order="SPF")).used.ahead is None
 
 
 def test_a_cap_by_queue_is_taken_before_caps_by_user_that_look_like_it() -> None:
@@ -138,12 +178,12 @@ def test_a_log_without_caps_is_given_none() -> None:
     found = fit(made_under([{"by": "user", "cores": 64}]), EASY)
     assert (found.steps, found.limits, found.fitted) == ((), None, found.without)
     first, last = found.sentences()
-    assert first == "The log shows no caps: hardly any job waited while the machine had cores for it."
+    assert first == "The log shows no limits, priorities or cores out of service that bring the replay nearer."
     assert last.startswith("On the odd weeks the replay is close: a mean wait of ")
 
 
 def test_what_was_tried_and_did_not_help_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fitting, "_HELPED", 1.0)
+    monkeypatch.setattr(fitted, "_HELPED", 1.0)
     found = fit(made_under([{"by": "user", "value": 1, "cores": 4}]), EASY)
     assert found.limits is None
     assert found.fitted == found.without
@@ -156,9 +196,10 @@ def test_limits_that_do_not_help_on_the_weeks_held_out_are_not_used() -> None:
     odd = work.submit_s // WEEK % 2 == 1
     found = fit(replace(work, extras={**work.extras, "wait_s": np.where(odd, 0.0, work.extras["wait_s"])}), EASY)
     assert found.steps[0].helped
-    assert found.after > found.before
-    assert found.limits is None
-    assert list(found.sentences())[-1] == "That is no nearer to the log: no limits are used."
+    assert not found.steps[0].taken
+    assert (found.limits, found.used) == (None, Used())
+    assert found.after == found.before
+    assert next(found.sentences()).startswith("Of no help on the odd weeks: caps of own cores of ")
     assert found.table()["helped"] is False
 
 
@@ -177,14 +218,14 @@ def test_a_forecast_sees_nothing_that_came_later() -> None:
     work = made_under([{"by": "user", "value": 1, "cores": 4}])
     at_s = 10 * WEEK
     later = replace(work, extras={**work.extras, "wait_s": np.where(work.submit_s > at_s, 0.0, work.extras["wait_s"])})
-    found, other = (
-        with_fitted_limits({"limits": "fitted", "order": "SAF"}, each, lambda _: None, until_s=at_s)
-        for each in (work, later)
+    (found, used), (other, _) = (
+        with_fitted({"limits": "fitted", "order": "SAF"}, each, lambda _: None, until_s=at_s) for each in (work, later)
     )
     assert found == other
     assert found["order"] == "SAF"
+    assert used.cores is None
     assert {"by": "user", "value": 1, "cores": 4} in found["limits"].table()
     wide = replace(work, cores=np.where((work.submit_s > at_s) & (work.user_id == 1), 9, work.cores))
-    widened = with_fitted_limits({"limits": "fitted"}, wide, lambda _: None, until_s=at_s)
+    widened, _ = with_fitted({"limits": "fitted"}, wide, lambda _: None, until_s=at_s)
     assert {"by": "user", "value": 1, "cores": 9} in widened["limits"].table()
-    assert with_fitted_limits({"order": "SAF"}, work, lambda _: None) == {"order": "SAF"}
+    assert with_fitted({"order": "SAF"}, work, lambda _: None) == ({"order": "SAF"}, Used())

@@ -126,7 +126,7 @@ def test_windows_held_out_are_run_under_limits_of_the_whole_log(tmp_path: Path) 
     wl.write_swf(log, tmp_path / "log.swf")
     (tmp_path / "limits.csv").write_text("by,value,cores\nuser,1,4\nuser,9,4\nqueue,1,8\n")
     limits = sm.Limits.read(tmp_path / "limits.csv")
-    lesson = replace(FEW, limits=limits).fitted_to(log, print)
+    lesson, _ = replace(FEW, limits=limits).fitted_to(log, print)
     _, held_out = lesson.parts(log)
     assert any((window.user_id != 9).all() for window in held_out)
     found = lesson.slowdowns(held_out, named_priority("FCFS"))
@@ -155,7 +155,7 @@ def test_windows_held_out_are_run_under_limits_of_the_whole_log(tmp_path: Path) 
 def test_limits_are_fitted_to_the_part_of_the_log_that_is_learned_from() -> None:
     log = made_under([{"by": "user", "value": 1, "cores": 4}])
     said: list[str] = []
-    lesson = replace(FEW, limits=FITTED).fitted_to(log, said.append)
+    lesson, _ = replace(FEW, limits=FITTED).fitted_to(log, said.append)
     jobs, _ = lesson.parts(log)
     started = jobs.submit_s + jobs.extras["wait_s"] <= jobs.submit_s.max()
     assert (

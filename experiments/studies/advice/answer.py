@@ -139,13 +139,14 @@ def lines_of(advised: Advised) -> Iterator[str]:
         lines[0] += f" No order by limits is considered: {percent(verdict.unlimited)} of the jobs have no limit."
     checks = [doubt.short for doubt in advised.doubts if doubt.short]
     limits = [] if advised.effect is None else list(advised.effect.clauses(advised.limits))
+    limits = [*limits[:2], *advised.limits.beside()]
     if verdict.advised is not None:
         to_enter = list(_to_enter(verdict.advised, verdict.beyond))
         room = _ROWS - sum(map(_rows, lines)) - _rows(f"{begin}.") - bool(checks)
         lines += _filled("What to enter", _COLON, to_enter[:1] if limits else to_enter, room)
     if limits and verdict.kind != "no match":
         room = _ROWS - sum(map(_rows, lines)) - _rows(f"{begin}.")
-        said = (f"Limits: {'; '.join(limits[:count])}." for count in (2, 1))
+        said = (f"Limits: {'; '.join(limits[:count])}." for count in range(len(limits), 0, -1))
         lines += [line for line in said if _rows(line) <= room][:1]
     lines += _filled(begin, joint, causes, _ROWS - sum(map(_rows, lines)) - bool(checks))
     yield from lines

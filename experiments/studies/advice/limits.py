@@ -2,14 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.calibration import GRADES, Agreement, calibrate, percent
-from experiments.fitting import Fitted, fit, refusal_of
+from experiments.fitted import Fitted, Used
+from experiments.fitting import fit, refusal_of
 from experiments.inputs import count_of
 from experiments.option import FITTED
 from experiments.studies.advice.settings import AUTO
@@ -31,12 +32,14 @@ _UNITS: Final = {"jobs": "job", "cores": "core", "core_minutes": "core-minute", 
 
 @dataclass(frozen=True, slots=True)
 class FoundLimits:
-    """Under which limits a log is replayed.
+    """Under which limits a log is replayed, on how many cores, and with which priorities.
 
     Parameters
     ----------
     limits
         The limits; None for none.
+    used
+        What else is used of what was fitted.
     fitted
         What was fitted to the log; None if nothing was.
     without
@@ -44,11 +47,19 @@ class FoundLimits:
     """
 
     limits: Limits | None = None
+    used: Used = field(default_factory=Used)
     fitted: Fitted | None = None
     without: Agreement | Literal[""] = ""
 
+    def beside(self) -> Iterator[str]:
+        """Hand out what else than limits was read off the log and is used, a clause each."""
+        if self.used.cores is not None:
+            yield f"{self.used.cores:,} cores are in service, read off the log"
+        if (ahead := self.used.ahead) is not None:
+            yield f"{count_of(len(ahead.ahead_s), ahead.by)} have priorities, read off the log"
+
     def __str__(self) -> str:
-        """Return it in words."""
+        """Return its limits in words."""
         if self.fitted is None or self.limits is None:
             return "the limits given"
         counts = Counter(row.by for row in self.limits.rows)
@@ -163,7 +174,8 @@ def find_limits(asked: str, log: Workload, replayed: Callable[[], Schedule]) -> 
         return FoundLimits()
     found = fit(log, QueueOptions.checked())
     better = GRADES.index(found.fitted.agreement) > GRADES.index(found.without.agreement)
-    return FoundLimits(found.limits_of(log) if better or asked == FITTED else None, found, without)
+    used = found.used_on(log) if better or asked == FITTED else Used()
+    return FoundLimits(used.limits(found.names), used, found, without)
 
 
 def effect_of(limits: Limits, now: Schedule, under: Callable[[Limits | None], Schedule]) -> Effect:

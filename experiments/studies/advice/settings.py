@@ -6,6 +6,7 @@ from typing import Final
 from experiments.fitting import limits_within
 from experiments.studies.multifactor import BY_IN_WORDS, By, Multifactor, made_up_for
 from simmodels.clusters.limits import Limits
+from simmodels.policies.ahead import Ahead
 from simmodels.policies.orders import TWELVE_ORDERS, find_order
 from simmodels.policies.queue_options import Backfilling
 from simmodels.policies.selection import EpsilonGreedy, FullFeedback, Strategy
@@ -94,6 +95,7 @@ def schedule_of(
     *,
     node_cores: int = 1,
     limits: Limits | None = None,
+    ahead: Ahead | None = None,
 ) -> Schedule:
     """Return the schedule of a trace under one of `FIXED`.
 
@@ -107,10 +109,13 @@ def schedule_of(
         The log that the weights of a priority are from, and the cores of a node.
     limits
         Limits of the log.
+    ahead
+        What first come, first served is, if jobs of some queues go before others.
     """
-    mine = limits_within(limits, trace)
+    mine, first_come = limits_within(limits, trace), ahead or "FCFS"
     if policy in PRIORITIES:
         return priority_of(policy, log, node_cores).simulate(trace, limits=mine)
     if policy in BACKFILLINGS:
-        return simulate(trace, order="FCFS", backfilling=BACKFILLINGS[policy], limits=mine)
-    return simulate(trace, order=policy, threshold_s=in_seconds(threshold_h), limits=mine)
+        return simulate(trace, order=first_come, backfilling=BACKFILLINGS[policy], limits=mine)
+    order = first_come if policy == "FCFS" else policy
+    return simulate(trace, order=order, threshold_s=in_seconds(threshold_h), limits=mine)

@@ -41,6 +41,7 @@ from experiments.studies.multifactor import Multifactor
 from simmodels.clusters.limits import Limits
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.durations import as_hours
+from simmodels.policies.ahead import Ahead
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.results.logged import AS_LOGGED, as_logged, logged_wait_s
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
 _INPUT: Final = "log"
 _LIMITS: Final = "limits"
+_AHEAD: Final = "ahead"
 _MOST_WEEKS: Final = 104
 _PRIORITY: Final = "priority"
 
@@ -102,7 +104,7 @@ class Advice(Study):
         self._schedules: dict[tuple[str, float | None, Limits | None], Schedule] = {}
 
     @cached_property
-    def _log(self) -> Workload:
+    def _as_read(self) -> Workload:
         """The log, cleaned, read once."""
         of = {**self.parameters, **self.chosen}
         if not of["workload"]:
@@ -111,14 +113,21 @@ class Advice(Study):
 
     @cached_property
     def _limits(self) -> FoundLimits:
-        """The limits under which the log is replayed."""
-        of = {**self.parameters, **self.chosen}
+        """The limits under which the log is replayed, and what else is read off it."""
+        of, log = {**self.parameters, **self.chosen}, self._as_read
         current = "FCFS" if of["current"] == AUTO else of["current"]
-        return find_limits(str(of["limits"]), self._log, lambda: self._simulated(current, None, None))
+        return find_limits(
+            str(of["limits"]), log, lambda: schedule_of(current, None, log, log, node_cores=self._node_cores)
+        )
+
+    @cached_property
+    def _log(self) -> Workload:
+        """The log, of a machine with the cores in service."""
+        return self._limits.used.on(self._as_read)
 
     def inputs(self, scale: str) -> Mapping[str, Any]:  # noqa: ARG002  the same at all scales
-        """Return the log, and the limits under which it is replayed."""
-        return {_INPUT: self._log, _LIMITS: self._limits.limits}
+        """Return the log, the limits under which it is replayed, and what first come, first served is."""
+        return {_INPUT: self._log, _LIMITS: self._limits.limits, _AHEAD: self._limits.used.ahead}
 
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
         """Hand out the cells: the log once; a resample in each replication, with tuners."""
@@ -163,7 +172,8 @@ class Advice(Study):
             return {**_measured(schedule), "apart": _apart(schedule)}
         weeks = cell["weeks"] or min(_MOST_WEEKS, whole_weeks(log))
         limits: Limits | None = cell.inputs[_LIMITS]
-        columns = () if limits is None else limits.columns
+        ahead: Ahead | None = cell.inputs[_AHEAD]
+        columns = (*(() if limits is None else limits.columns), *(() if ahead is None else (ahead.by,)))
         trace = _resample(log, weeks=weeks, seed=cell.seed, index=cell.replication, columns=columns)
         if policy in TUNERS:
             strategy, period_s = TUNERS[policy]
@@ -179,10 +189,12 @@ class Advice(Study):
     def _scheduled(self, trace: Workload, log: Workload, cell: Cell) -> Schedule:
         """Return the schedule of a trace."""
         policy: str = cell["policy"]
-        limits: Limits | None = cell.inputs[_LIMITS]
+        limits, ahead = cell.inputs[_LIMITS], cell.inputs[_AHEAD]
         if policy == "FCFS":
-            return _first_come(trace, limits)
-        return schedule_of(policy, cell["threshold_h"], trace, log, node_cores=cell["node_cores"], limits=limits)
+            return _first_come(trace, limits, ahead)
+        return schedule_of(
+            policy, cell["threshold_h"], trace, log, node_cores=cell["node_cores"], limits=limits, ahead=ahead
+        )
 
     # -- what is reported ---------------------------------------------------------------------------
 
@@ -292,8 +304,10 @@ class Advice(Study):
         """Return the schedule of the log under a policy and limits, simulated once."""
         key = policy, threshold_h, limits
         if key not in self._schedules:
-            log, node_cores = self._log, self._node_cores
-            self._schedules[key] = schedule_of(policy, threshold_h, log, log, node_cores=node_cores, limits=limits)
+            log, ahead = self._log, self._limits.used.ahead
+            self._schedules[key] = schedule_of(
+                policy, threshold_h, log, log, node_cores=self._node_cores, limits=limits, ahead=ahead
+            )
         return self._schedules[key]
 
     def _priority(self, option: Option) -> Multifactor:
@@ -312,9 +326,9 @@ _resample: Final = lru_cache(maxsize=1)(resample)
 
 
 @lru_cache(maxsize=1)
-def _first_come(trace: Workload, limits: Limits | None) -> Schedule:
+def _first_come(trace: Workload, limits: Limits | None, ahead: Ahead | None) -> Schedule:
     """Return the schedule of a trace, first come, first served."""
-    return schedule_of("FCFS", None, trace, trace, limits=limits)
+    return schedule_of("FCFS", None, trace, trace, limits=limits, ahead=ahead)
 
 
 def _in_hours(results: Results) -> Results:

