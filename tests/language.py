@@ -14,7 +14,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
 PLACES: Final = ("simmodels", "workloads", "experiments", "benchmarks", "tests", "docs", ".github", ".ci")
-SUFFIXES: Final = frozenset({".py", ".md", ".toml", ".cfg", ".yml", ".yaml", ".cff", ".txt", ".ipynb"})
+SUFFIXES: Final = frozenset({".py", ".md", ".csv", ".toml", ".cfg", ".yml", ".yaml", ".cff", ".txt", ".ipynb"})
 ITSELF: Final = frozenset({"tests/language.py", "tests/test_language.py"})
 CODE: Final = re.compile(r"`[^`]*`")
 EXCUSE: Final = re.compile(r"\blanguage: \w")

@@ -1,18 +1,25 @@
 """Sentences: what a paper says, as rows of a table: in words, and as data what is compared.
 
-`experiments.campaigns.judging` judges them on a study's results.
+`read_sentences` reads them from a CSV file, and `experiments.campaigns.judging` judges them on a study's results.
 """
 
+import csv
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field, fields
 from itertools import pairwise, product
-from typing import Any, Final, Literal, TypeAlias
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 from experiments.campaigns.cell import Value
+from simmodels.errors import FileFormatError, RequestError, must_be, require_known
 
 Point: TypeAlias = Mapping[str, Value]
 """Values of factors that are moved away from the centre; none is the centre."""
 How: TypeAlias = Literal["less", "over", "quotient", "increase"]
+Change: TypeAlias = Literal["", "rise", "drop"]
+Between: TypeAlias = Literal["next", "first", "ends"]
+Judged: TypeAlias = Literal["each", "largest", "least", "share"]
 Side: TypeAlias = Literal["of", "against", "along", "subjects"]
 _BELOW: Final = ("less_than", "at_most")
 
@@ -65,10 +72,10 @@ class Compared:
     how: How = "less"
     times: float = 1.0
     chain: bool = False
-    change: Literal["", "rise", "drop"] = ""
-    between: Literal["next", "first", "ends"] = "next"
+    change: Change = ""
+    between: Between = "next"
     mean: Sequence[Side] = ()
-    judge: Literal["each", "largest", "least", "share"] = "each"
+    judge: Judged = "each"
     more_than: float | None = None
     at_least: float | None = None
     less_than: float | None = None
@@ -160,3 +167,156 @@ class Sentence:
         """Where it stands, and the number that a specification gives it."""
         where, _, number = self.source.removesuffix(")").partition(" (")
         return where, number
+
+
+# -- a table of sentences ---------------------------------------------------------------------------
+
+Names: TypeAlias = Mapping[str, Any]
+"""What a table calls a number, a text, several alternatives, or levels and points, without the ``@`` before it."""
+AnySentence = TypeVar("AnySentence", bound=Sentence)
+
+_SIGNS: Final = {">": "more_than", ">=": "at_least", "<": "less_than", "<=": "at_most", "within": "within"}
+_CHOICES: Final[Mapping[str, Sequence[str]]] = {
+    **dict.fromkeys(("chain", "together", "ours"), ("yes",)),
+    "how": get_args(How),
+    "change": get_args(Change),
+    "between": get_args(Between),
+    "judge": get_args(Judged),
+    "mean": get_args(Side),
+}
+"""What a cell may have in columns that are no flowing text."""
+_COMPARED: Final = {each.name for each in fields(Compared)}
+
+
+def read_sentences(
+    path: Path, kind: type[AnySentence], groups: Sequence[str], names: Names
+) -> dict[str, tuple[AnySentence, ...]]:
+    """Return the sentences of a table in CSV, one row each, by what its column ``group`` says.
+
+    The other columns are fields of `Sentence` and of `Compared`, and ``bounds``; an empty cell is the field's default.
+    A flag is ``yes``. Several stand between semicolons: names, numbers, bounds as in ``>= 0.1; < @FEW``, and points as
+    in ``machines=20; radius=16``. Levels of a factor are ``machines=20; 28``. ``@NAME`` is what the study calls so,
+    and ``@TEN but PV; PVD`` all of these except some.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        The class of a sentence.
+    groups
+        What ``group`` may say.
+    names
+        What the study calls so.
+
+    Raises
+    ------
+    FileFormatError
+        A column is unknown or missing, or a cell is not as said; with the number of the row's last line.
+    """
+    found: dict[str, list[AnySentence]] = {group: [] for group in groups}
+    columns = sorted(_COMPARED | {each.name for each in fields(kind)} | {"bounds"})
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        for row in rows:
+            try:
+                group = row.pop("group", None)
+                require_known("group", group, groups)
+                found[group].append(_sentence(row, names, kind, columns))
+            except RequestError as error:
+                raise FileFormatError(str(path), rows.line_num, str(error)) from error
+    return {group: tuple(sentences) for group, sentences in found.items()}
+
+
+def _sentence(row: Mapping[str, str], names: Names, kind: type[AnySentence], columns: Sequence[str]) -> AnySentence:
+    """Return the sentence of a row."""
+    for column in ("text", "source", "values", "bounds"):
+        if not row.get(column):
+            raise RequestError(must_be(column, "a text", row.get(column)))
+    parts: dict[str, Any] = dict(_bound(each, names) for each in _parts(row["bounds"]))
+    for column, text in row.items():
+        require_known("column", column, columns)
+        if text and column != "bounds":
+            parts[column] = _value(column, text, names)
+    compared = {name: parts.pop(name) for name in _COMPARED & parts.keys()}
+    return kind(compared=Compared(**compared), **parts)
+
+
+def _value(column: str, text: str, names: Names) -> Any:  # noqa: ANN401  of the field
+    """Return the value of a field."""
+    for each in _parts(text) if column in _CHOICES else ():
+        require_known(column, each, _CHOICES[column])
+    if _CHOICES.get(column) == ("yes",):
+        return True
+    if column == "times":
+        return _number(text, names)
+    if column == "printed":
+        said, *numbers = _parts(text)
+        return (said, *(_number(each, names) for each in numbers))
+    if column in {"values", "of", "against", "mean", "on"}:
+        found = _several(text, names)
+        return names_of(found) if column in {"mean", "on"} else found
+    if text.startswith("@"):
+        return _named(text, names)
+    if column == "at":
+        return tuple({name: _level(level) for name, level in map(_halves, point.split(", "))} for point in _parts(text))
+    if column in {"along", "given"}:
+        factor, levels = _halves(text)
+        return {factor: tuple(map(_level, _parts(levels))) if column == "along" else _level(levels)}
+    return text
+
+
+def _parts(text: str) -> list[str]:
+    """Return what stands between semicolons."""
+    return text.split("; ")
+
+
+def _halves(text: str) -> tuple[str, str]:
+    """Return what stands before and after an equals sign."""
+    name, equals, level = text.partition("=")
+    if not equals:
+        raise RequestError(must_be("a level", "of the form factor=level", text))
+    return name, level
+
+
+def _level(text: str) -> Value:
+    """Return a level: a whole number, a number, or a text."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def _named(text: str, names: Names) -> Any:  # noqa: ANN401  what has the name
+    """Return what a text stands for: what the study calls so, or itself."""
+    if not text.startswith("@"):
+        return text
+    require_known("name", text[1:], names)
+    return names[text[1:]]
+
+
+def _several(text: str, names: Names) -> str | tuple[str, ...]:
+    """Return one name, or several."""
+    if text.startswith("@"):
+        whole, _, others = text.partition(" but ")
+        if others:
+            return tuple(name for name in _named(whole, names) if name not in _parts(others))
+    found = [_named(part, names) for part in _parts(text)]
+    return found[0] if len(found) == 1 else tuple(name for each in found for name in names_of(each))
+
+
+def _number(text: str, names: Names) -> float:
+    """Return a number, or what the study calls so, with its sign."""
+    minus = text.startswith("-@")
+    found = _named(text[minus:], names)
+    try:
+        return -float(found) if minus else float(found)
+    except ValueError:
+        raise RequestError(must_be("a number", "a number, or @NAME", text)) from None
+
+
+def _bound(text: str, names: Names) -> tuple[str, float]:
+    """Return a bound, with its name."""
+    sign, _, number = text.partition(" ")
+    require_known("sign of a bound", sign, _SIGNS)
+    return _SIGNS[sign], _number(number, names)

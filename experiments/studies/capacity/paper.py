@@ -1,16 +1,13 @@
 """What the paper on variable capacity shows and prints: its figures, and the numbers of its text."""
 
-from collections.abc import Iterator
 from typing import Final
 
 import pandas as pd
 
 from experiments.campaigns.judging import evidence_on
 from experiments.campaigns.paper import Element, Paper, PrintedNumber
-from experiments.campaigns.sentences import Compared, Sentence
-from experiments.policy import ASAP, FIRST_FIT, FIVE, TARGETED
+from experiments.studies.capacity.claims import SENTENCES
 from experiments.studies.capacity.results import CapacityResults
-from experiments.studies.capacity.settings import BORG, SWEPT
 
 PAPER: Final = Paper(
     authors="L. Perotin, C. Zhang, R. Wijayawardana, A. Benoit, Y. Robert and A. A. Chien",
@@ -62,103 +59,11 @@ ELEMENTS: Final = (
     ),
 )
 
-# -- numbers of the text ----------------------------------------------------------------------------
-
-_MACHINES: Final = {"machines": SWEPT["machines"]}
-_GAIN: Final = "goodput of TargetASAP or PackedTargetASAP less that of first fit, aware or not, largest"
-
-
-def _differences(workload: str, said: str, number: float, bounds: tuple[float, float], text: str) -> Iterator[Sentence]:
-    """Hand out what section 6.1 says of the differences between the heuristics, and the same of the gain."""
-    least, most = bounds
-    yield Sentence(
-        f"The goodputs of the heuristics differ by {text}",
-        "section 6.1 (V3)",
-        Compared("goodput", FIVE, FIVE, _MACHINES, judge="largest", at_least=least, at_most=most),
-        "largest less least mean goodput of the five heuristics, at the number of machines of figure 1 where it is "
-        "largest",
-        on=(workload,),
-        unit="%",
-        printed=(said, number),
-    )
-    yield Sentence(
-        f"The gain in goodput on first fit is {text}",
-        "section 6.1 (V3)",
-        Compared("goodput", ASAP, FIRST_FIT, _MACHINES, judge="largest", at_least=least, at_most=most),
-        f"{_GAIN} along figure 1",
-        ours=True,
-        on=(workload,),
-        unit="%",
-        printed=(said, number),
-    )
-
-
-def _whisker(workload: str, text: str, said: str, numbers: tuple[float, float], **bound: float) -> Sentence:
-    """Return what section 6.2 says of the lower whiskers of first fit."""
-    return Sentence(
-        text,
-        "section 6.2 (V14)",
-        Compared("whisker", FIRST_FIT, along={"period_s": SWEPT["period_s"]}, judge="least", **bound),  # type: ignore[arg-type]  # a bound
-        "10th percentile of the goodput of first fit, aware or not, at the period where it is least (the interval is "
-        "between values of single walks)",
-        on=(workload,),
-        unit="%",
-        printed=(said, *numbers),
-    )
-
-
-_ALL: Final = "abstract, sections 6.4 and 7 (V3)"
-PRINTED: Final = (
-    Sentence(
-        "Goodput increases by up to 10 % over that of first fit",
-        _ALL,
-        Compared("goodput", ASAP, FIRST_FIT, SWEPT, how="increase", judge="largest", at_least=0.08, at_most=0.12),
-        "goodput of TargetASAP or PackedTargetASAP over that of first fit, aware or not, less 1, mean of the walks, "
-        "largest of all settings",
-        together=True,
-        unit="%",
-        printed=("up to 10 %", 0.10),
-    ),
-    Sentence(
-        "The gain in goodput is up to 10 points",
-        _ALL,
-        Compared("goodput", ASAP, FIRST_FIT, SWEPT, judge="largest", at_least=0.08, at_most=0.12),
-        f"{_GAIN} of all settings",
-        together=True,
-        unit="%",
-        printed=("up to 10 %", 0.10),
-    ),
-    *_differences("Uniform", "around 2 %", 0.02, (0.01, 0.03), "around 2 points"),
-    *_differences("3types", "around 2 %", 0.02, (0.01, 0.03), "around 2 points"),
-    *_differences(BORG, "up to almost 10 %", 0.10, (0.08, 0.10), "up to almost 10 points"),
-    _whisker("Uniform", "First fit can fall below 75 %", "lower than 75 %", (0.0, 0.75), less_than=0.75),
-    *(
-        _whisker(workload, "First fit stays above 84 % whatever the period", "above 84 %", (0.84, 1.0), at_least=0.84)
-        for workload in ("3types", BORG)
-    ),
-    *(
-        Sentence(
-            f"The maximum stretch of each first fit is 2 to 3 times that of each {others}",
-            "section 6.4 (V9)",
-            Compared("max_stretch", FIRST_FIT, names, SWEPT, how="over", mean=["along"], at_least=2.0, at_most=3.0),
-            f"max_stretch of each first fit over that of each {whose}, geometric mean of all settings",
-            on=(workload,),
-            printed=("a factor of 2 to 3", 2.0, 3.0),
-        )
-        for workload in (BORG, "Uniform", "LogScale", "3types")
-        for names, others, whose in (
-            (TARGETED, "targeted heuristic", "targeted heuristic"),
-            (ASAP, "of the two ASAP", "of the two"),
-        )
-    ),
-)
-"""Each number that the text prints of results; it has no table."""
-
 
 def printed_table(found: CapacityResults) -> pd.DataFrame:
     """Return each number that the text prints beside ours, with the difference to the nearest printed value."""
     rows: list[dict[str, object]] = []
-    for sentence in PRINTED:
+    for sentence in SENTENCES["printed"]:
         on = [name for name in sentence.on or found.usual if name in found.workloads]
         evidence = evidence_on(found, sentence, on) if on else None
         if evidence is None:

@@ -17,7 +17,7 @@ from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Compared
 from experiments.policy import FIVE
-from experiments.studies.capacity.paper import PRINTED
+from experiments.studies.capacity.claims import SENTENCES
 from experiments.studies.capacity.results import CapacityResults
 from experiments.studies.capacity.settings import CENTRE, SWEPT, points
 from experiments.studies.capacity.study import Capacity
@@ -247,7 +247,7 @@ def test_nine_walks_are_too_few() -> None:
 
 def test_each_printed_number_stands_beside_ours() -> None:
     table = Capacity().tables(made())["numbers of the text, beside ours"]
-    assert len(table) == len(PRINTED)
+    assert len(table) == len(SENTENCES["printed"])
     row = table[(table["workload"] == "Borg") & (table["number"] == "V9")].iloc[0]
     assert row["ours"] == pytest.approx(25 / 9, rel=0.01), "that of TargetStretch, the nearest to a bound"
     assert row["difference"] == 0, "within the printed range"

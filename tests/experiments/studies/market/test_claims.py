@@ -63,7 +63,7 @@ def claims(results: Results) -> dict[str, Claim]:
 
 def claim(results: Results, begin: str, *, cut: bool = False) -> Claim:
     """Return the paper's claim that begins so, as `claims` has it, without the time that the others take."""
-    said = [sentence for sentence in SENTENCES if sentence.text.startswith(begin)]
+    said = [sentence for sentence in SENTENCES["paper"] if sentence.text.startswith(begin)]
     (found,) = in_scope(judge(MarketResults(results), said, "submit" if cut else "drain"), results)
     return found
 

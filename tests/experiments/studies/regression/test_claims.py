@@ -12,7 +12,7 @@ from experiments.campaigns import Claim
 from experiments.campaigns.judging import claim_on
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, compared
-from experiments.studies.regression.claims import FITTED, INFLATED, ON_WORKLOADS, fit_claims, least_of, over_workloads
+from experiments.studies.regression.claims import SENTENCES, fit_claims, least_of, over_workloads
 from experiments.studies.regression.measures import rank_of_last, spread_rank_of_last
 from experiments.studies.regression.paper import FILE_OF, LOGS, SETS
 from experiments.studies.regression.results import RegressionResults
@@ -191,7 +191,7 @@ def test_windows_in_which_nobody_waits_say_nothing_of_an_order() -> None:
 
 def share_of_f2(table: pd.DataFrame) -> Effect | None:
     """Return the share of generated windows in which F2 does well, by forms as printed."""
-    (said,) = [said for said in ON_WORKLOADS if said.text.startswith("F2 does well") and said.ours]
+    (said,) = [said for said in SENTENCES["windows"] if said.text.startswith("F2 does well") and said.ours]
     found = RegressionResults(Results(table=table, factors={"workload": ("generated",)}))
     return claim_on(found.by(METHODS[0]), said, ("generated",)).effect
 
@@ -209,7 +209,7 @@ def test_how_far_apart_errors_are_is_bounded_by_all_of_them() -> None:
 
 
 def test_every_sentence_is_the_papers_or_marked_and_bounded() -> None:
-    found = (*INFLATED, *FITTED, *ON_WORKLOADS)
+    found = [said for rows in SENTENCES.values() for said in rows]
     assert len({sentence.text for sentence in found}) == len(found)
     assert all(sentence.compared.bounds and sentence.source.startswith("section ") for sentence in found)
     assert compared(Effect.exact(1.0), {"at_least": -1.0, "at_most": 1.0})[0]

@@ -1,0 +1,101 @@
+"""Tables of sentences: what their cells stand for, and what is refused, with file and row."""
+
+from pathlib import Path
+
+import pytest
+
+from experiments.campaigns.sentences import Compared, Sentence, read_sentences
+from simmodels.errors import FileFormatError
+
+NAMES = {"FEW": 0.25, "TEN": ("a", "b", "c"), "SWEEP": {"load": (0.5, 1.0)}, "MORE": "--set draws=N"}
+HEAD = "group,text,source,values,bounds,"
+
+
+def read(tmp_path: Path, table: str) -> tuple[Sentence, ...]:
+    """Return the sentences of the group ``one`` of a table."""
+    path = tmp_path / "claims.csv"
+    path.write_text(table, "utf-8")
+    return read_sentences(path, Sentence, ("one", "two"), NAMES)["one"]
+
+
+def test_a_row_is_a_sentence_and_an_empty_cell_the_default(tmp_path: Path) -> None:
+    (said,) = read(tmp_path, f'{HEAD}ours,on,of\none,"It waits, ""long""",section 1 (V2),wait_s,> 0,,,a\n')
+    assert said == Sentence('It waits, "long"', "section 1 (V2)", Compared("wait_s", "a", more_than=0.0))
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "value"),
+    [
+        ("of", "a; @TEN; x", ("a", "a", "b", "c", "x")),
+        ("of", "@TEN but b; c", ("a",)),
+        ("against", "all but one", "all but one"),
+        ("along", "machines=20; 28", {"machines": (20, 28)}),
+        ("along", "load=0.5; own", {"load": (0.5, "own")}),
+        ("along", "@SWEEP", NAMES["SWEEP"]),
+        ("at", "machines=20; mode=actual, train=own", ({"machines": 20}, {"mode": "actual", "train": "own"})),
+        ("mean", "of; along", ("of", "along")),
+        ("mean", "along", ("along",)),
+        ("chain", "yes", True),
+        ("times", "0.5", 0.5),
+        ("change", "drop", "drop"),
+    ],
+)
+def test_cells_of_what_is_compared(tmp_path: Path, column: str, cell: str, value: object) -> None:
+    (said,) = read(tmp_path, f'{HEAD}{column}\none,text,section 1,wait_s,> 0,"{cell}"\n')
+    assert getattr(said.compared, column) == value
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "value"),
+    [
+        ("on", "a", ("a",)),
+        ("together", "yes", True),
+        ("given", "variant=text", {"variant": "text"}),
+        ("printed", "up to 10 %; 0; @FEW", ("up to 10 %", 0.0, 0.25)),
+        ("decide", "@MORE", NAMES["MORE"]),
+        ("note", "a note; of two parts", "a note; of two parts"),
+    ],
+)
+def test_cells_of_a_sentence(tmp_path: Path, column: str, cell: str, value: object) -> None:
+    (said,) = read(tmp_path, f'{HEAD}{column}\none,text,section 1,wait_s,> 0,"{cell}"\n')
+    assert getattr(said, column) == value
+
+
+@pytest.mark.parametrize(
+    ("cell", "bounds"),
+    [
+        (">= 0.1; < @FEW", {"at_least": 0.1, "less_than": 0.25}),
+        ("> -@FEW; <= 2", {"more_than": -0.25, "at_most": 2.0}),
+        ("within @FEW", {"at_least": -0.25, "at_most": 0.25}),
+    ],
+)
+def test_bounds(tmp_path: Path, cell: str, bounds: dict[str, float]) -> None:
+    (said,) = read(tmp_path, f"{HEAD}\none,text,section 1,wait_s,{cell},\n".replace(",\n", "\n"))
+    assert said.compared.bounds == bounds
+
+
+@pytest.mark.parametrize(
+    ("column", "row", "message"),
+    [
+        ("of", "three,text,section 1,wait_s,> 0,a", "unknown group 'three'"),
+        ("of", "one,,section 1,wait_s,> 0,a", "text must be"),
+        ("of", "one,text,section 1,wait_s,,a", "bounds must be"),
+        ("of", "one,text,section 1,wait_s,=> 0,a", "unknown sign of a bound '=>'"),
+        ("of", "one,text,section 1,wait_s,> little,a", "a number must be a number, or @NAME"),
+        ("of", "one,text,section 1,wait_s,> @LITTLE,a", "unknown name 'LITTLE'"),
+        ("of", "one,text,section 1,wait_s,> 0,@TWO but a", "unknown name 'TWO'"),
+        ("ours", "one,text,section 1,wait_s,> 0,no", "unknown ours 'no'"),
+        ("judge", "one,text,section 1,wait_s,> 0,most", "unknown judge 'most'"),
+        ("at", "one,text,section 1,wait_s,> 0,20", "a level must be of the form factor=level"),
+        ("of", "one,text,section 1,wait_s,> 0,a,b", "column"),
+    ],
+)
+def test_a_mistake_is_reported_with_its_row(tmp_path: Path, column: str, row: str, message: str) -> None:
+    with pytest.raises(FileFormatError, match=message) as caught:
+        read(tmp_path, f"{HEAD}{column}\none,text,section 1,wait_s,> 0,\n{row}\n")
+    assert (caught.value.path, caught.value.line) == (str(tmp_path / "claims.csv"), 3)
+
+
+def test_an_unknown_column_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="line 2: unknown column 'off'"):
+        read(tmp_path, f"{HEAD}off\none,text,section 1,wait_s,> 0,\n")
