@@ -1,8 +1,13 @@
 """Papers: which paper a study reproduces, and where each of its figures and tables is found in the study's report."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final, TypeVar
+
+from simmodels.errors import FileFormatError, RequestError, require_known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +89,56 @@ class Element:
     def among(self, files: Sequence[str]) -> list[str]:
         """Return those of the files that show it."""
         return [name for name in files if fnmatchcase(name, self.file)]
+
+
+_NONE: Final[Mapping[str, str]] = {}
+Made = TypeVar("Made")
+
+
+def read_table(path: Path, made: Callable[[dict[str, str]], Made]) -> list[Made]:
+    """Return what is made of each row of a table in CSV.
+
+    Raises
+    ------
+    FileFormatError
+        A row is refused by a `RequestError`; with the number of its last line.
+    """
+    found = []
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        for row in rows:
+            try:
+                found.append(made(row))
+            except RequestError as error:
+                raise FileFormatError(str(path), rows.line_num, str(error)) from error
+    return found
+
+
+def read_elements(path: Path, needs: Mapping[str, str] = _NONE) -> tuple[Element, ...]:
+    """Return the figures and tables of a table in CSV, one row each; its columns are fields of `Element`.
+
+    Parameters
+    ----------
+    path
+        The file.
+    needs
+        What ``@NAME`` in the column ``needs`` stands for, by the name.
+
+    Raises
+    ------
+    FileFormatError
+        A column or such a name is unknown.
+    """
+
+    def made(row: dict[str, str]) -> Element:
+        for column in row:
+            require_known("column", column, [each.name for each in fields(Element)])
+        if row.get("needs", "").startswith("@"):
+            require_known("name", row["needs"][1:], needs)
+            row["needs"] = needs[row["needs"][1:]]
+        return Element(**row)
+
+    return tuple(read_table(path, made))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 `read_sentences` reads them from a CSV file, and `experiments.campaigns.judging` judges them on a study's results.
 """
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields
@@ -12,7 +11,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 from experiments.campaigns.cell import Value
-from simmodels.errors import FileFormatError, RequestError, must_be, require_known
+from experiments.campaigns.paper import read_table
+from simmodels.errors import RequestError, must_be, require_known
 
 Point: TypeAlias = Mapping[str, Value]
 """Values of factors that are moved away from the centre; none is the centre."""
@@ -214,18 +214,15 @@ def read_sentences(
     FileFormatError
         A column is unknown or missing, or a cell is not as said; with the number of the row's last line.
     """
-    found: dict[str, list[AnySentence]] = {group: [] for group in groups}
     columns = sorted(_COMPARED | {each.name for each in fields(kind)} | {"bounds"})
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file)
-        for row in rows:
-            try:
-                group = row.pop("group", None)
-                require_known("group", group, groups)
-                found[group].append(_sentence(row, names, kind, columns))
-            except RequestError as error:
-                raise FileFormatError(str(path), rows.line_num, str(error)) from error
-    return {group: tuple(sentences) for group, sentences in found.items()}
+
+    def made(row: dict[str, str]) -> tuple[str, AnySentence]:
+        group = row.pop("group", "")
+        require_known("group", group, groups)
+        return group, _sentence(row, names, kind, columns)
+
+    rows = read_table(path, made)
+    return {group: tuple(said for own, said in rows if own == group) for group in groups}
 
 
 def _sentence(row: Mapping[str, str], names: Names, kind: type[AnySentence], columns: Sequence[str]) -> AnySentence:

@@ -7,6 +7,7 @@ See `experiments.studies.market.study`. The paper has seven figures, no tables, 
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -14,7 +15,7 @@ import pandas as pd
 
 from experiments.campaigns.families import combined, largest
 from experiments.campaigns.judging import Values, members_of
-from experiments.campaigns.paper import Element, Paper, PrintedNumber
+from experiments.campaigns.paper import Paper, PrintedNumber, read_elements
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect
 from experiments.studies.market.measures import rank
@@ -31,59 +32,7 @@ PAPER: Final = Paper(
     url="https://arxiv.org/abs/1601.07047",
 )
 
-
-ELEMENTS: Final = (
-    Element(
-        number="fig. 1",
-        shows="the template of a value curve",
-        file="figures/figure-1-*.svg",
-        why="full value up to the initial deadline, straight lines between points, nothing from the final deadline on",
-    ),
-    Element(
-        number="fig. 2",
-        shows="the projected value remaining of a task: an area under the value curve",
-        file="figures/figure-2-*.svg",
-        why="the area from the projected SLR to the final deadline",
-    ),
-    Element(
-        number="fig. 3",
-        shows="value against load for ten policies",
-        file="figures/figure-3-*.svg",
-        why="left: run until all jobs are done, right: cut at the last submission (the paper does not say which). All"
-        " fall, LRTF far below the rest, PVR first at 100 % and 110 % on the left as in the text. Not alike: FIFO"
-        " is above EDF, PVR and P-SLR at 140 %, and PVD does not meet PVR there",
-    ),
-    Element(
-        number="fig. 4",
-        shows="value against load, detail of the leading policies",
-        file="figures/figure-4-*.svg",
-        why="on the left PVR leads up to 110 %, except for P-SLR at 90 %, and EDF falls off after 110 %, as in the "
-        "text; EDF is third and not second below 110 %, and PVR falls further than in the text. On the right PVR "
-        "never leads, but all values are below 1 at 70 %, as in the text",
-    ),
-    Element(
-        number="fig. 5",
-        shows="starvation against load for ten policies",
-        file="figures/figure-5-*.svg",
-        why="LRTF highest and PV next under overload, but on the right Random passes PV at 140 %; PVD far above PVDSQ, "
-        "SRTF below PVDSQ",
-    ),
-    Element(
-        number="fig. 6",
-        shows="starvation against load, detail of the policies that starve few jobs",
-        file="figures/figure-6-*.svg",
-        why="on the left PVR and EDF starve nearly none up to 120 %, and EDF rises after that, as in the text; PVR "
-        "ends at 1 % and not 5 %. On the right it ends at 7 %, level with EDF and SRTF",
-    ),
-    Element(
-        number="fig. 7",
-        shows="SLR across job execution times at load 120 %",
-        file="figures/figure-7-*.svg",
-        why="P-SLR flat; PVR lowest of the policies under which most short jobs finish, and steep at the largest, "
-        "where SRTF is lower. Tenths of the jobs by critical path instead of a continuous axis, and means of "
-        "finished jobs only",
-    ),
-)
+ELEMENTS: Final = read_elements(Path(__file__).with_name("elements.csv"))
 
 
 def _printed(place: str, what: str, value: float, relation: str = "") -> PrintedNumber:

@@ -2,7 +2,7 @@
 
 There are two versions of the text. One learns from a generated workload only, and runs fifty experiments in figure 3
 (HAL hal-03979237v2). The other also learns from two logs. Numbers of sections, figures and tables are those of the
-second, which has all that the first has; `IN_HAL` says what has another number in the first.
+second, which has all that the first has; ``elements.csv`` says what has another number in the first.
 
 References
 ----------
@@ -10,11 +10,10 @@ See `PAPER`.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from experiments.campaigns.paper import Element, Paper
+from experiments.campaigns.paper import Paper, read_elements
 from simmodels.policies.polynomial import FORMS
 
 PAPER: Final = Paper(
@@ -190,73 +189,11 @@ def name_of(workload: object) -> str:
     return next((name for name in LOGS if file.startswith(name.lower())), str(workload))
 
 
-_THREE: Final = f"--workload generated,{LOGS[CTC]},{LOGS[BLUE]}"
-_LOGS: Final = f"--workload generated,{','.join(LOGS.values())}"
-
-IN_HAL: Final[Mapping[str, str]] = {
-    "table 2": "section 5.1, of the generated set only",
-    "table 4": "not there",
-    "table 5": "not there",
-    "table 6": "table 2",
-}
-"""Where figures and tables with another number are in the HAL version; its sections 5.1 and 5.2 are our 5.2 and 5.3."""
-_ELEMENTS: Final = (
-    Element(
-        number="fig. 1",
-        shows="how much scores vary, and how long they take, against the number of trials",
-        file="figures/figure-1-*.svg",
-    ),
-    Element(
-        number="fig. 2",
-        shows="which jobs the four forms let go first, by runtime and cores",
-        file="figures/figure-2-*.svg",
-        needs=_THREE,
-    ),
-    Element(
-        number="fig. 3",
-        shows="AVGbsld with actual runtimes, on the workloads that were learned from",
-        file="figures/figure-3-*.svg",
-        needs=_THREE,
-    ),
-    Element(
-        number="fig. 4",
-        shows="AVGbsld with estimates, on all logs",
-        file="figures/figure-4-*.svg",
-        needs=_LOGS,
-    ),
-    Element(
-        number="fig. 5",
-        shows="AVGbsld with estimates and EASY backfilling, on all logs",
-        file="figures/figure-5-*.svg",
-        needs=_LOGS,
-    ),
-    Element(
-        number="table 1",
-        shows="the terms of the four forms",
-        file="tables/table-1-*.csv",
-    ),
-    Element(
-        number="table 2",
-        shows="mean absolute error of each form on each training set",
-        file="tables/table-2-*.csv",
-        needs=_THREE,
-    ),
-    *(
-        Element(
-            number=table,
-            shows=f"coefficients and variance inflation factors, learned from {where}",
-            file=f"tables/{table.replace(' ', '-')}-*.csv",
-            needs="" if where == SYNTHETIC else _THREE,
-        )
-        for where, table in TABLE_OF.items()
-    ),
-    Element(
-        number="table 6",
-        shows="the orders that are compared",
-        file="tables/table-6-*.csv",
-    ),
+ELEMENTS: Final = read_elements(
+    Path(__file__).with_name("elements.csv"),
+    {
+        "THREE": f"--workload generated,{LOGS[CTC]},{LOGS[BLUE]}",
+        "LOGS": f"--workload generated,{','.join(LOGS.values())}",
+    },
 )
-ELEMENTS: Final = tuple(
-    replace(each, shows=f"{each.shows} (HAL version: {IN_HAL[each.number]})") if each.number in IN_HAL else each
-    for each in _ELEMENTS
-)
+"""In the HAL version, its sections 5.1 and 5.2 are our 5.2 and 5.3; what has another number there, says so."""

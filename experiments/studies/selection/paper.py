@@ -7,9 +7,10 @@ V. Reis, D. Trystram and others, "Online (bandit) policy selection for EASY-back
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-from experiments.campaigns.paper import Element, Paper
+from experiments.campaigns.paper import Paper, read_elements
 from experiments.studies.naming import log_name
 
 PAPER: Final = Paper(
@@ -100,78 +101,4 @@ FILES: Final = (
 """The seven logs, as the Parallel Workloads Archive names its files."""
 FILE_OF: Final = {log_of(file): file for file in FILES.split(",")}
 """The file of each log of table 1."""
-_ALL: Final = f"--workload {FILES}"
-_KTH: Final = "--workload KTH-SP2-1996-2.1-cln.swf.gz"
-_GAIA: Final = "--workload UniLu-Gaia.swf.gz"
-
-ELEMENTS: Final = (
-    Element(
-        number="fig. 1",
-        shows="mean wait of each week of a year, under seven orders, on the trace of KTH-SP2 itself",
-        file="figures/figure-1-kth-sp2*.svg",
-        needs=_KTH,
-        why="The wait varies a lot from week to week under each order. Which seven orders the paper shows, its text "
-        "does not say: ours are FCFS and the six that begin with the newest or the smallest.",
-    ),
-    Element(
-        number="fig. 2",
-        shows="improvement on EASY-FCFS over two years, eleven orders, UniLu-Gaia: mean, 10th and 90th percentile",
-        file="figures/figure-2-unilu-gaia-text*.svg",
-        needs=_GAIA,
-        why="The curves lie in the order of the printed table 2 with its labels in their places (in 100 resamples, "
-        "ranks correlate by 0.97), 11 points from the printed values on average; SRF has the other sign. The "
-        "percentiles are 0.58 of the best improvement apart, about half as the text says.",
-    ),
-    Element(
-        number="fig. 3",
-        shows="the same of full, noisy and bandit feedback and of random choice, an order a day, for six logs",
-        file="figures/figure-3-*-text*.svg",
-        needs=_ALL,
-        why="The text says of the curves only that simulation is close to the best and the bandit less efficient. On "
-        "KTH-SP2, CTC-SP2, SDSC-BLUE and CEA-Curie full and noisy feedback lie on each other, below the bandit, and "
-        "that below random choice; on SDSC-SP2 no strategy gains, on ANL-Intrepid only the bandit surely does.",
-    ),
-    Element(
-        number="fig. 4",
-        shows="figure 3 for UniLu-Gaia",
-        file="figures/figure-4-unilu-gaia-text*.svg",
-        needs=_GAIA,
-        why="As figure 3, but the bandit is far from full feedback, and hardly better than random choice.",
-    ),
-    Element(
-        number="fig. 5",
-        shows="share of the orders that noisy feedback chooses, over time",
-        file="figures/figure-5-*-text*.svg",
-        why="The captions of figures 5 and 6 are exchanged against the text, which is followed here. On which log they "
-        "are is not said: ours are of each.",
-    ),
-    Element(
-        number="fig. 6",
-        shows="share of the orders that the bandit chooses, over time",
-        file="figures/figure-6-*-text*.svg",
-        why="See figure 5.",
-    ),
-    Element(
-        number="table 1",
-        shows="the logs: cores, jobs, months",
-        file="tables/table-1*.csv",
-        needs=_ALL,
-        why="Cores are the printed ones, jobs are counted after the filter; the log of UniLu-Gaia has 2.9 "
-        "months, and 4 are printed.",
-    ),
-    Element(
-        number="table 2",
-        shows="improvement of eleven orders on EASY-FCFS, by equation 11",
-        file="tables/table-2*.csv",
-        needs=_ALL,
-        why="Its labels of length, cores and area are inverted. With the settings of the authors' program the rows "
-        "agree closely, with those of the text less.",
-    ),
-    Element(
-        number="table 3",
-        shows="improvement of the strategies on EASY-FCFS",
-        file="tables/table-3*.csv",
-        needs=_ALL,
-        why="The printed table is a placeholder: it holds names of orders and no numbers.",
-    ),
-)
+ELEMENTS: Final = read_elements(Path(__file__).with_name("elements.csv"), {"ALL": f"--workload {FILES}"})
