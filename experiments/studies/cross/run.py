@@ -2,27 +2,30 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns.cell import Cell
 from experiments.studies.cross.settings import (
     AUCTION,
     AWARE,
     ONE_QUEUE,
     QUEUES,
     ROUTED,
+    ROUTERS,
+    SERIES,
     STEADY,
     TARGETED,
     TUNERS,
+    UNAWARE,
     Platform,
     period_of,
 )
 from experiments.studies.cross.work import Work
 from simmodels.clusters.capacity import Capacity
 from simmodels.clusters.site import Site
-from simmodels.engine import Engine
 from simmodels.entities.capacity_process import TraceCapacity
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.done import all_done
@@ -38,12 +41,8 @@ from simmodels.results.metrics import core_seconds, time_sum
 from simmodels.results.schedule import Schedule
 from simmodels.simulate import simulate
 from simmodels.tuning import Tuner
-from simmodels.units import HOUR
-from simmodels.work.workload import Workload
+from simmodels.units import DAY, HOUR
 from workloads.capacities import capacity_from, capacity_walk
-
-if TYPE_CHECKING:
-    from simmodels.policies.priority import Priority
 
 HORIZON: Final = 4.0
 """The number of windows for which machines change; by then all jobs should be done."""
@@ -169,60 +168,46 @@ def summed(capacities: Sequence[Capacity]) -> Capacity:
 # -- a run ------------------------------------------------------------------------------------------
 
 
-def scheduled(
-    jobs: Workload,
-    work: Work,
-    capacities: Sequence[Capacity],
-    platform: Platform,
-    *,
-    decider: str,
-    order: str,
-    tune_h: float,
-    rebalance_s: float,
-    seed: int,
-    engine: Engine,
-) -> Schedule:
-    """Return the schedule of jobs under a decider and an order."""
-    said: dict[str, Any] = {"seed": seed, "engine": engine}
+def simulated(cell: Cell) -> tuple[Schedule, list[Capacity]]:
+    """Return the schedule of a cell, and how many machines of each cluster were on."""
+    work: Work = cell.inputs[cell["workload"]]
+    platform, jobs, decider = Platform.of(cell.parameters), work.windows[cell.replication], cell["decider"]
+    capacities = capacities_of(
+        cell["capacity"], platform, 2 if decider in ROUTED else 1, length_s=cell["window_days"] * DAY,
+        seed=cell.seed_for("capacity"), series=cell.inputs.get(SERIES),
+    )  # fmt: skip
+    if cell["order"] in TUNERS:
+        return _tuned(cell, work, capacities[0]), capacities
     most = platform.machines + platform.radius
-    name: str | Priority = work.learned if order == "learned" else order
-    if decider in ROUTED:
-        sites = [
+    capacity = summed(capacities) if decider == ONE_QUEUE else capacities[0]
+    on: Site | list[Site] = Site(machines=most, cores_per_machine=platform.cores, capacity=capacity)
+    how: dict[str, Any] = {"seed": cell.seed_for("decider"), "engine": cell["engine"]}
+    if decider == TARGETED:
+        least = platform.machines - platform.radius
+        how |= {"heuristic": "TargetAsap", "reference": work.reference, "least_machines": least}
+        return simulate(jobs, on=on, **how), capacities
+    how["order"] = work.learned if cell["order"] == "learned" else cell["order"]
+    if decider in {AWARE, UNAWARE}:
+        return simulate(jobs, on=on, heuristic="FirstFit", aware=decider == AWARE, **how), capacities
+    if decider in ROUTERS:  # each before two queues
+        on = [
             Site(name=f"cluster {label}", machines=most // 2, cores_per_machine=platform.cores, capacity=each)
             for label, each in zip("ab", capacities, strict=True)
         ]
-        if decider == ONE_QUEUE:
-            sites = [Site(machines=most, cores_per_machine=platform.cores, capacity=summed(capacities))]
-        how: dict[str, Any] = {} if decider == ONE_QUEUE else {"router": decider}
-        if decider == AUCTION:
-            # A bid in seconds, and data that do not travel: so auctions and routers send jobs by the same rules.
-            how = {"bid": EARLIEST_END, "forward": True, "rebalance_s": rebalance_s}
-            how |= {"network": "none", "ccr": 0.0}
-        return simulate(jobs, on=sites, order=name, backfilling="easy", **said, **how)
-    (capacity,) = capacities
-    if order in TUNERS:
-        return _tuned(jobs, work, capacity, platform, decider, order, tune_h, seed)
-    site = Site(machines=most, cores_per_machine=platform.cores, capacity=capacity)
-    if decider in QUEUES:
-        return simulate(jobs, on=site, order=name, backfilling=QUEUES[decider], **said)
-    if decider == TARGETED:
-        return simulate(
-            jobs, on=site, heuristic="TargetAsap", reference=work.reference,
-            least_machines=platform.machines - platform.radius, **said,
-        )  # fmt: skip
-    return simulate(jobs, on=site, heuristic="FirstFit", order=name, aware=decider == AWARE, **said)
+    if decider == AUCTION:
+        # A bid in seconds, and data that do not travel: so auctions and routers send jobs by the same rules.
+        how |= {"bid": EARLIEST_END, "forward": True, "rebalance_s": cell["rebalance_s"], "network": "none", "ccr": 0.0}
+    elif decider in ROUTERS:
+        how["router"] = decider
+    return simulate(jobs, on=on, backfilling=QUEUES.get(decider, "easy"), **how), capacities
 
 
-def _tuned(
-    jobs: Workload, work: Work, capacity: Capacity, platform: Platform, decider: str, order: str, tune_h: float,
-    seed: int,
-) -> Schedule:  # fmt: skip
+def _tuned(cell: Cell, work: Work, capacity: Capacity) -> Schedule:
     """Return the schedule of jobs in an order that a strategy chooses, period by period."""
     choices = ("FCFS", "SAF", "F2", work.learned)
-    strategy: Strategy = (
-        EpsilonGreedy(choices=choices, epsilon=_EPSILON) if order == "bandit" else FullFeedback(choices=choices)
-    )
-    env = Environment(seed=seed)
+    bandit, decider, platform = cell["order"] == "bandit", cell["decider"], Platform.of(cell.parameters)
+    strategy: Strategy = EpsilonGreedy(choices=choices, epsilon=_EPSILON) if bandit else FullFeedback(choices=choices)
+    env = Environment(seed=cell.seed_for("decider"))
     cluster = Cluster(env, "cluster", machines=platform.machines + platform.radius, cores_per_machine=platform.cores)
     TraceCapacity(env, cluster, capacity)
     scheduler: QueueScheduler | FirstFit
@@ -230,8 +215,8 @@ def _tuned(
         scheduler = QueueScheduler(env, cluster, backfilling=QUEUES[decider])
     else:
         scheduler = FirstFit(env, cluster, aware=decider == AWARE)
-    Source(env, jobs, into=scheduler)
-    Tuner(env, (scheduler, "order"), strategy, period_s=tune_h * HOUR)
+    Source(env, work.windows[cell.replication], into=scheduler)
+    Tuner(env, (scheduler, "order"), strategy, period_s=cell["tune_h"] * HOUR)
     recorder = Recorder(env)
     env.run(until=all_done(env))
     return recorder.schedule()

@@ -11,7 +11,7 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
 from experiments.studies.cross.claims import make_claims
 from experiments.studies.cross.results import CrossResults, findings_of, make_tables
-from experiments.studies.cross.run import capacities_of, generated_series, measured, scheduled
+from experiments.studies.cross.run import generated_series, measured, simulated
 from experiments.studies.cross.settings import (
     DECIDERS,
     ORDERS,
@@ -19,13 +19,10 @@ from experiments.studies.cross.settings import (
     SERIES,
     STEADY,
     WORKLOADS,
-    Platform,
     policies,
     require_settings,
 )
 from experiments.studies.cross.work import Work, work_of
-from simmodels.clusters.capacity import Capacity
-from simmodels.results.schedule import Schedule
 from simmodels.units import DAY
 from workloads.capacities import read_series
 
@@ -149,19 +146,3 @@ class Cross(Study):
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return whether orders keep their rank, whether risk matters more than order, and whether auctions win."""
         return list(make_claims(CrossResults(results)))
-
-
-def simulated(cell: Cell) -> tuple[Schedule, list[Capacity]]:
-    """Return the schedule of a cell, and how many machines of each cluster were on."""
-    work: Work = cell.inputs[cell["workload"]]
-    platform = Platform.of(cell.parameters)
-    capacities = capacities_of(
-        cell["capacity"], platform, 2 if cell["decider"] in ROUTED else 1, length_s=cell["window_days"] * DAY,
-        seed=cell.seed_for("capacity"), series=cell.inputs.get(SERIES),
-    )  # fmt: skip
-    schedule = scheduled(
-        work.windows[cell.replication], work, capacities, platform, decider=cell["decider"], order=cell["order"],
-        tune_h=cell["tune_h"], rebalance_s=cell["rebalance_s"], seed=cell.seed_for("decider"),
-        engine=cell["engine"],
-    )  # fmt: skip
-    return schedule, capacities

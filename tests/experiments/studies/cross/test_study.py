@@ -21,9 +21,9 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
 from experiments.studies.cross.measures import rank_change, risk_over_order, tau
 from experiments.studies.cross.results import CrossResults, halves_agree
-from experiments.studies.cross.run import NEAR, capacities_of, generated_series, measured, summed
+from experiments.studies.cross.run import NEAR, capacities_of, generated_series, measured, simulated, summed
 from experiments.studies.cross.settings import DECIDERS, ORDERS, ROUTED, Platform, orders_for, policies
-from experiments.studies.cross.study import Cross, simulated
+from experiments.studies.cross.study import Cross
 from experiments.studies.cross.work import work_of
 from simmodels.errors import SimModelsError
 
