@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise, product
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,10 @@ Family: TypeAlias = Mapping[str, "Values | Measured"]
 """What is judged together, by name: values by replication and by what else differs within one, or what is measured."""
 
 
+NOTHING: Final = pd.Series(dtype=float, index=pd.Index([], name=REPLICATION))
+"""The values of what was not run."""
+
+
 class Evidence(NamedTuple):
     """What a claim is judged by, which of how many members it is, and what is to be said of it."""
 
@@ -37,7 +41,7 @@ class Evidence(NamedTuple):
     members: int = 1
 
 
-OwnMeasure: TypeAlias = Callable[[Any, Sentence, Sequence[str]], "Family | Evidence | None"]
+OwnMeasure: TypeAlias = Callable[[Any, Sentence, Sequence[str]], "Family | Evidence | Effect | None"]
 """What no column of a study has: given its results, a sentence and the subjects; None if it was not run."""
 
 
@@ -199,12 +203,6 @@ def logarithms(values: Values) -> Values:
     return pd.Series(np.log(np.where(plain > 0.0, plain, np.nan)), index=values.index)
 
 
-def exponential(effect: Effect) -> Effect:
-    """Return the effect on logarithms as one on ratios."""
-    ends = [None if end is None else math.exp(end) for end in (effect.low, effect.high)]
-    return Effect(math.exp(effect.estimate), ends[0], ends[1], effect.replications, effect.confidence)
-
-
 # -- families ---------------------------------------------------------------------------------------
 
 
@@ -253,7 +251,7 @@ def members_of(found: StudyResults, family: Family, *, ratio: bool = False) -> t
     def measured(name: object) -> Measured:
         values = rows[name].to_numpy(dtype=float)
         if ratio:
-            return lambda members: exponential(found.average(values, members))
+            return lambda members: found.average(values, members).through(math.exp)
         return lambda members: found.average(values, members)
 
     note = f"{gone} of {len(table)} {found.replications} lack a value and are left out" if gone else ""
@@ -336,6 +334,8 @@ def evidence_on(found: StudyResults, said: Sentence, on: Sequence[str]) -> Evide
     """Return what decides a sentence on some subjects; None if not all that it takes was measured."""
     own = found.measures.get(str(said.compared.values))
     family = family_of(found, said, on) if own is None else own(found, said, on)
+    if isinstance(family, Effect):
+        return Evidence(family)
     return family if family is None or isinstance(family, Evidence) else deciding(found, family, said.compared)
 
 

@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, Literal, Self
 
@@ -63,6 +63,15 @@ class Effect:
     def exact(cls, value: float, *, replications: int = 1) -> Self:
         """Return the effect of what is counted over all cells and not estimated from a sample of them."""
         return cls(float(value), float(value), float(value), replications, 1.0)
+
+    def through(self, rising: Callable[[float], float]) -> "Effect":
+        """Return the effect on what a function that rises makes of the values, as on ratios of one on logarithms."""
+        low, high = (None if end is None else rising(end) for end in (self.low, self.high))
+        return replace(self, estimate=rising(self.estimate), low=low, high=high)
+
+    def columns(self, name: str, prefix: str = "") -> dict[str, float | None]:
+        """Return the estimate under a name, and the ends of the interval, as columns of a table."""
+        return {name: self.estimate, f"{prefix}low": self.low, f"{prefix}high": self.high}
 
 
 def compared(effect: Effect, bounds: Mapping[str, float]) -> tuple[bool, bool]:

@@ -99,14 +99,13 @@ def _judged(mine: np.ndarray, others: np.ndarray, seed: int) -> tuple[float, Eff
     return float(np.median(others)), None if same else bootstrap(np.log10(mine / others), statistic="median", seed=seed)
 
 
-def _times(effect: Effect) -> tuple[float, float | None, float | None]:
-    """Return how many times, with its interval."""
-    low, high = (None if end is None else 10.0**end for end in (effect.low, effect.high))
-    return 10.0**effect.estimate, low, high
+def _times(effect: Effect) -> Effect:
+    """Return how many times, of its logarithm."""
+    return effect.through(lambda log10: 10.0**log10)
 
 
 def _as_json(effect: Effect | None) -> Mapping[str, Any]:
-    return {} if effect is None else dict(zip(("times", "low", "high"), _times(effect), strict=True))
+    return {} if effect is None else _times(effect).columns("times")
 
 
 def _terms(fit: Fit) -> Table:
@@ -134,7 +133,8 @@ def _orders(judged: _Judged, mine: str, as_it_was: float | None) -> Table:
         if effect is None:
             table.add_row(name, number(median), "", "")
             continue
-        times, low, high = _times(effect)
+        found = _times(effect)
+        times, low, high = found.estimate, found.low, found.high
         interval = "too few windows" if low is None or high is None else f"{number(low)} to {number(high)}"
         table.add_row(name, number(median), number(times), interval)
     return table

@@ -191,15 +191,6 @@ def _differences(results: Results, measures: tuple[str, ...]) -> pd.DataFrame:
         for order in others:
             effect = results.difference(measure, {"order": order}, {"order": first})
             if effect is not None:
-                rows.append(
-                    {
-                        "measure": measure,
-                        "order": order,
-                        "against": first,
-                        "difference": effect.estimate,
-                        "low": effect.low,
-                        "high": effect.high,
-                        "replications": effect.replications,
-                    }
-                )
+                about = {"measure": measure, "order": order, "against": first}
+                rows.append({**about, **effect.columns("difference"), "replications": effect.replications})
     return pd.DataFrame(rows, columns=["measure", "order", "against", "difference", "low", "high", "replications"])

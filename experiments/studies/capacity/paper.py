@@ -41,9 +41,7 @@ def printed_table(found: CapacityResults) -> pd.DataFrame:
                 "workload": "all" if sentence.together else on[0],
                 "what": sentence.measure,
                 "printed": said,
-                "ours": effect.estimate,
-                "low": effect.low,
-                "high": effect.high,
+                **effect.columns("ours"),
                 "confidence": effect.confidence,
                 "difference": printed.difference(effect.estimate),
             }

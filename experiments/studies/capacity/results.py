@@ -1,5 +1,6 @@
 """What is asked of the results of the capacity study: values at points of its sweeps, and tables of them."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
@@ -8,7 +9,7 @@ import pandas as pd
 
 from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.claims import Scope
-from experiments.campaigns.judging import StudyResults, Values, exponential, logarithms
+from experiments.campaigns.judging import StudyResults, Values, logarithms
 from experiments.campaigns.sentences import Sentence
 from experiments.campaigns.statistics import Effect, bootstrap
 from experiments.policy import FIVE, QUEUES
@@ -209,8 +210,7 @@ def _centre(found: CapacityResults) -> Iterator[dict[str, Any]]:
                 if effect is None:
                     row = {}
                     break
-                row |= {measure: effect.estimate, "low": effect.low, "high": effect.high} if measure == "goodput" else {
-                    measure: effect.estimate}  # fmt: skip
+                row |= effect.columns(measure) if measure == "goodput" else {measure: effect.estimate}
                 row |= {f"{measure}, theirs": their, f"{measure}, difference": _less(effect, their)}
             for measure in ("idle", "mean_aborted_s", "kills", "mean_stretch", "completed_share", "mean_machines_used"):
                 other = found.effect(found.value(measure, heuristic, workload)) if row else None
@@ -237,7 +237,7 @@ def _sweeps(found: CapacityResults) -> Iterator[dict[str, Any]]:
                     their = dict(zip(_SWEPT, theirs, strict=False)).get(heuristic)
                     yield {
                         "workload": workload, "sweep": name, "value": value, "heuristic": heuristic,
-                        **_interval("goodput", effect), "theirs": their, "difference": _less(effect, their),
+                        **effect.columns("goodput"), "theirs": their, "difference": _less(effect, their),
                     }  # fmt: skip
 
 
@@ -264,7 +264,7 @@ def _pair(found: CapacityResults, workload: str, heuristic: str, moved: Mapping[
         effect = found.effect(logarithms(one) - logarithms(other) if ratio else one - other)
         if effect is not None:
             said = f"{measure}, {'times' if ratio else 'less'}"
-            row |= _interval(said, exponential(effect) if ratio else effect, prefix=f"{measure} ")
+            row |= (effect.through(math.exp) if ratio else effect).columns(said, prefix=f"{measure} ")
     return row
 
 
@@ -286,13 +286,9 @@ def _against(found: CapacityResults, name: str, measures: Sequence[str]) -> Iter
                     there = found.value(measure, heuristic, workload, **{name: value})
                     effect = found.effect(there - found.value(measure, heuristic, workload))
                     if effect is not None:
-                        row |= _interval(f"{measure}, difference", effect, prefix=f"{measure} ")
+                        row |= effect.columns(f"{measure}, difference", prefix=f"{measure} ")
                 if len(row) > 3:
                     yield row
-
-
-def _interval(name: str, effect: Effect, prefix: str = "") -> dict[str, float | None]:
-    return {name: effect.estimate, f"{prefix}low": effect.low, f"{prefix}high": effect.high}
 
 
 def _program(found: CapacityResults) -> Iterator[dict[str, Any]]:
@@ -302,6 +298,6 @@ def _program(found: CapacityResults) -> Iterator[dict[str, Any]]:
             effect = found.effect(found.value("goodput", heuristic, workload, variant="program"))
             if effect is not None:
                 yield {
-                    "workload": workload, "heuristic": heuristic, **_interval("goodput", effect), "theirs": their,
+                    "workload": workload, "heuristic": heuristic, **effect.columns("goodput"), "theirs": their,
                     "difference": effect.estimate - their,
                 }  # fmt: skip

@@ -154,7 +154,7 @@ def _risk(found: CrossResults) -> Iterator[dict[str, Any]]:
         for what, effect in effects.items() if place[1] != STEADY else ():
             if effect is not None:
                 named = {"workload": place[0], "capacity": place[1], "what": what}
-                yield named | {"times": effect.estimate, "low": effect.low, "high": effect.high}
+                yield named | effect.columns("times")
 
 
 def _exact(value: float | None) -> Effect | None:

@@ -1,5 +1,6 @@
 """What is asked of the results of the cross study: values by window, tables, and what to know of them."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import product
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.cell import REPLICATION
-from experiments.campaigns.judging import Evidence, StudyResults, Values, exponential
+from experiments.campaigns.judging import NOTHING, Evidence, StudyResults, Values
 from experiments.campaigns.sentences import Compared, Point, Sentence
 from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows
 from experiments.studies.cross.measures import SLOWDOWN, Rows, rank_change, ranks, risk_over_order, tau
@@ -36,7 +37,6 @@ Key: TypeAlias = tuple[str, str, str, str]
 """Workload, capacity, decider, order."""
 _KEYS: Final = ("workload", "capacity", "decider", "order")
 _SHOWN: Final = ("mean_wait_s", "goodput", "lost", "utilisation", "mean_slr")
-_NOTHING: Final = pd.Series(dtype=float, index=pd.Index([], name=REPLICATION))
 
 
 class CrossResults(StudyResults):
@@ -77,7 +77,7 @@ class CrossResults(StudyResults):
     def values(self, measure: str, key: Key) -> Values:
         """Return a measure of one policy on one workload and capacity, by replication."""
         part = self.groups.get(key)
-        return _NOTHING if part is None or measure not in part else part[measure].dropna().astype(float)
+        return NOTHING if part is None or measure not in part else part[measure].dropna().astype(float)
 
     def rows(self, measure: str, keys: Iterable[Key], *, log: bool = True) -> Rows | None:
         """Return float64[replications, keys], a measure or its logarithm; None if a key, or all windows, are missing.
@@ -102,7 +102,7 @@ class CrossResults(StudyResults):
         if rows is None:
             return None
         mean = rows[:, : len(of)].mean(axis=1) - (rows[:, len(of) :].mean(axis=1) if against else 0.0)
-        return exponential(bootstrap(mean, seed=self.results.seed))
+        return bootstrap(mean, seed=self.results.seed).through(math.exp)
 
     def rankings(self, capacity: str, pairs: Iterable[tuple[str, str]]) -> list[Key]:
         """Return, for each pair of workload and decider, the fixed orders on steady machines, then at a capacity."""
@@ -270,7 +270,7 @@ def _policies(found: CrossResults) -> Iterator[dict[str, Any]]:
             means = {name: part[name].mean() if name in part else None for name in _SHOWN}
             yield {
                 **dict(zip(_KEYS, key, strict=True)),
-                **_interval("bounded slowdown, geometric mean", effect),
+                **effect.columns("bounded slowdown, geometric mean"),
                 **means,
             }
 
@@ -313,7 +313,7 @@ def _risk(found: CrossResults) -> Iterator[dict[str, Any]]:
                 for name, decider in (("first fit", AWARE), *((name, name) for name in QUEUES))
             }
             named = dict(zip(("workload", "capacity"), place, strict=True))
-            yield {**named, **_interval("unaware over aware", effect), **worst, **lost}
+            yield {**named, **effect.columns("unaware over aware"), **worst, **lost}
 
 
 def _routers(found: CrossResults) -> Iterator[dict[str, Any]]:
@@ -325,8 +325,4 @@ def _routers(found: CrossResults) -> Iterator[dict[str, Any]]:
             alone = float(found.values("lost", against).mean())
             lost = {"lost": float(found.values("lost", of).mean()), "lost, one queue": alone}
             named = dict(zip(("workload", "capacity", "router", "order"), of, strict=True))
-            yield {**named, **_interval("times one queue", effect), **lost}
-
-
-def _interval(name: str, effect: Effect) -> dict[str, float | None]:
-    return {name: effect.estimate, "low": effect.low, "high": effect.high}
+            yield {**named, **effect.columns("times one queue"), **lost}

@@ -1,7 +1,6 @@
 """Measures that no column of the market study has: ranks, bends, and what is compared between tenths of the jobs."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -10,18 +9,11 @@ import pandas as pd
 from experiments.campaigns.families import Measured, number_above_zero
 from experiments.campaigns.judging import Family, OwnMeasure, StudyResults, Values, members_of
 from experiments.campaigns.sentences import Sentence, names_of
-from experiments.campaigns.statistics import Effect
 from experiments.studies.market.settings import FIGURE_7, HIGHEST_LOAD, LOWEST_LOAD, TENTHS, at
 from simmodels.policies.bids import TEN_BIDS
 
 _GROWS: Final = 0.5
 """By how much a mean SLR grows that is said to increase: a quarter of the earliest initial deadline, SLR 2."""
-
-
-def _one_more(effect: Effect) -> Effect:
-    """Return a number of others that are ahead as a rank."""
-    low, high = (None if end is None else end + 1.0 for end in (effect.low, effect.high))
-    return replace(effect, estimate=effect.estimate + 1.0, low=low, high=high)
 
 
 def _number(found: StudyResults, more: Sequence[Values]) -> Measured | None:
@@ -39,7 +31,7 @@ def ahead(found: StudyResults, bid: str, end: str, load: float) -> Measured | No
 def rank(found: StudyResults, bid: str, end: str, load: float) -> Measured | None:
     """Return the rank of a bid by its mean value at a load, 1 for the largest; bids that are equal share the best."""
     others = ahead(found, bid, end, load)
-    return None if others is None else lambda members: _one_more(others(members))
+    return None if others is None else lambda members: others(members).through(lambda ahead: ahead + 1.0)
 
 
 def _by_load(

@@ -12,12 +12,10 @@ from typing import Any, Final
 
 import pandas as pd
 
-from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.claims import Scope
-from experiments.campaigns.judging import Evidence, Member, StudyResults, Values
+from experiments.campaigns.judging import NOTHING, Evidence, Member, StudyResults, Values
 from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Compared, Point, Sentence, names_of
-from experiments.campaigns.statistics import Effect
 from experiments.studies.market.measures import MEASURES
 from experiments.studies.market.settings import ALONE, PLAIN, TENTHS, at
 from simmodels.policies.bids import TEN_BIDS
@@ -162,18 +160,12 @@ def by_rule(results: Results) -> pd.DataFrame:
             row = {"rule": rule, "load": load, "bid": bid}
             for measure in ("value", "starved"):
                 effect = results.difference(measure, {**where, "rule": rule}, {**where, "rule": PLAIN})
-                row |= _columns(measure, effect)
+                row |= {} if effect is None else effect.columns(f"{measure}: change", prefix=f"{measure}: ")
             extra = {"rejected": "rejected", "paid": "prices over V_max"}
             of_cell = table[(table["rule"] == rule) & (table["load"] == load) & (table["bid"] == bid)]
             row |= {name: of_cell[column].mean() for column, name in extra.items() if column in of_cell}
             rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _columns(measure: str, effect: Effect | None) -> dict[str, float | None]:
-    if effect is None:
-        return {}
-    return {f"{measure}: change": effect.estimate, f"{measure}: low": effect.low, f"{measure}: high": effect.high}
 
 
 def alone(results: Results) -> pd.DataFrame:
@@ -220,9 +212,6 @@ def conclusions(results: Results) -> list[str]:
     return found
 
 
-_NOT_RUN: Final = pd.Series(dtype=float, index=pd.Index([], name=REPLICATION))
-
-
 class MarketResults(StudyResults):
     """What was measured at each end of the runs: of the bids at loads, a value a workload."""
 
@@ -247,7 +236,7 @@ class MarketResults(StudyResults):
     def value(self, column: str, alternative: str, subject: str, **moved: Any) -> Values:  # noqa: ANN401
         """Return a measure under a bid at a load, a value a workload; empty if it was not run."""
         table, where = self.table(column, subject), (moved["load"], alternative)
-        return table[where].astype(float) if len(table) and where in table.columns else _NOT_RUN
+        return table[where].astype(float) if len(table) and where in table.columns else NOTHING
 
     def ran(self, bid: str, end: str) -> bool:
         """Return whether a bid was run."""

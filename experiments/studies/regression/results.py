@@ -16,7 +16,7 @@ import pandas as pd
 
 from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.families import Measured, quotient_of_extremes
-from experiments.campaigns.judging import Evidence, StudyResults, Values, by_replication, family_of
+from experiments.campaigns.judging import NOTHING, Evidence, StudyResults, Values, by_replication, family_of
 from experiments.campaigns.sentences import Sentence, names_of
 from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows, share
 from experiments.studies.naming import log_name
@@ -60,7 +60,6 @@ from simmodels.policies.polynomial import FORMS
 
 ANY: Final = "any form"
 _JOBS_OF_A_PAIR: Final = 32
-_NOTHING: Final = pd.Series(dtype=float, index=pd.Index([], name=REPLICATION))
 
 
 class RegressionResults(StudyResults):
@@ -143,11 +142,11 @@ class RegressionResults(StudyResults):
     def value(self, column: str, alternative: str, subject: str, **moved: Any) -> Values:  # noqa: ANN401
         """Return slowdowns of an order by window, or log10 of them; or the largest factor of a form by draw."""
         if column == INFLATION:
-            return self.draws(subject).get(alternative, _NOTHING)
+            return self.draws(subject).get(alternative, NOTHING)
         mode, train = (moved.get(name, self.centre[name]) for name in ("mode", "train"))
         learned = (self.method.scores, self._own(subject) if train == OWN else train)
         way = learned if is_learned(alternative) else (None, None)
-        values = self._windows.get((subject, mode, self.method.depth, alternative, *way), _NOTHING)
+        values = self._windows.get((subject, mode, self.method.depth, alternative, *way), NOTHING)
         return pd.Series(np.log10(values)) if column == TIMES else values
 
     def waits(self, workload: str, mode: str) -> bool:
@@ -224,7 +223,7 @@ class RegressionResults(StudyResults):
             return None
         return Evidence(self.average(np.asarray(draws), 1), f"10^{draws.min():.2f} to 10^{draws.max():.2f} in a draw")
 
-    def _coefficient(self, said: Sentence, on: Sequence[str]) -> Evidence | None:
+    def _coefficient(self, said: Sentence, on: Sequence[str]) -> Effect | None:
         """Return the coefficient of q in a form, with 1.96 standard errors on either side."""
         fit = self.fit(on[0], str(said.compared.of))
         row = fit if fit.empty else fit[fit["term"] == "q"].dropna(subset="error_by_pair")
@@ -232,16 +231,16 @@ class RegressionResults(StudyResults):
             return None
         theta, error = (float(row[name].iloc[0]) for name in ("theta", "error_by_pair"))
         pairs = int(str(self.results.parameters["pairs"]))
-        return Evidence(Effect(theta, theta - 1.96 * error, theta + 1.96 * error, pairs))
+        return Effect(theta, theta - 1.96 * error, theta + 1.96 * error, pairs)
 
-    def _apart(self, said: Sentence, on: Sequence[str], *, largest: int = 1) -> Evidence | None:
+    def _apart(self, said: Sentence, on: Sequence[str], *, largest: int = 1) -> Effect | None:
         """Return log10 of the (second) largest mean absolute error over the smallest, with its interval."""
         fits = [self.fit(training, form) for training in on for form in names_of(said.compared.of)]
         if any(fit.empty or fit["mae_error"].isna().iloc[0] for fit in fits):
             return None
         errors, spread, rows = ([float(fit[name].iloc[0]) for fit in fits] for name in ("mae", "mae_error", "rows"))
         pairs = int(min(rows)) // _JOBS_OF_A_PAIR
-        return Evidence(quotient_of_extremes(errors, spread, replications=pairs, largest=largest))
+        return quotient_of_extremes(errors, spread, replications=pairs, largest=largest)
 
     measures = MappingProxyType(
         {

@@ -17,7 +17,7 @@ import pandas as pd
 
 from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.claims import Scope
-from experiments.campaigns.judging import Evidence, StudyResults, Values
+from experiments.campaigns.judging import NOTHING, StudyResults, Values
 from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Sentence, names_of
 from experiments.campaigns.statistics import ENOUGH, ENOUGH_FOR_TAILS, Effect, bootstrap_rows
@@ -56,7 +56,6 @@ BASE: Final = "FCFS"
 TOTAL: Final = "total_wait_s"
 LONGEST: Final = "max_wait_s"
 NOISY, BANDIT = (tuple(f"{kind} {period}" for period in PERIODS) for kind in ("noisy", "bandit"))
-CHOSEN: Final = "regret of what is chosen"
 SOON: Final = 13
 """The weeks of a quarter of a year."""
 _SOON_WEEKS: Final = (1, 2, 4, 8, SOON, 26, 52, 104)
@@ -67,7 +66,6 @@ _OF_THE_TEXT: Final[Mapping[str, object]] = {
     "weeks": 104, "threshold_h": 40, "epsilon": 0.5, "epsilon_decay": 1.0, "decay": 1.0, "noise": NOISE, "cores": None,
 }  # fmt: skip
 """The settings of the paper's text; of those that may be none, none stands for the same."""
-_NOTHING: Final = pd.Series(dtype=float, index=pd.Index([], name=REPLICATION))
 
 
 def settings_of(results: Results) -> list[tuple[str, str]]:
@@ -145,7 +143,7 @@ class SelectionResults(StudyResults):
     def value(self, column: str, alternative: str, subject: str, **moved: Any) -> Values:  # noqa: ANN401, ARG002
         """Return what the orders cost that a strategy uses in a week; no other column is asked for."""
         costs: Mapping[int, Values] = {int(str(week)): cost for week, cost in self.chosen(subject, alternative).items()}
-        return costs.get(moved["week"], _NOTHING)
+        return costs.get(moved["week"], NOTHING)
 
     def text(self, said: Sentence, on: Sequence[str]) -> str:
         """Return a sentence with its log and variant, and with the noise that there is."""
@@ -329,27 +327,27 @@ class SelectionResults(StudyResults):
         *,
         statistic: Callable[[Floats], Floats],
         **how: Any,  # noqa: ANN401
-    ) -> Evidence | None:
+    ) -> Effect | None:
         """Return a statistic of the waits against those under one strategy."""
         (against,) = names_of(said.compared.against)
-        return _evidence(self.compare(on[0], statistic, against, names_of(said.compared.of), **how))
+        return self.compare(on[0], statistic, against, names_of(said.compared.of), **how)
 
-    def _regret(self, said: Sentence, on: Sequence[str]) -> Evidence | None:
-        return _evidence(self.regret(on[0], str(said.compared.of)))
+    def _regret(self, said: Sentence, on: Sequence[str]) -> Effect | None:
+        return self.regret(on[0], str(said.compared.of))
 
-    def _like(self, said: Sentence, on: Sequence[str]) -> Evidence | None:
-        return _evidence(self.likeness(on[0], str(said.compared.values)))
+    def _like(self, said: Sentence, on: Sequence[str]) -> Effect | None:
+        return self.likeness(on[0], str(said.compared.values))
 
-    def _antagonistic(self, said: Sentence, on: Sequence[str]) -> Evidence | None:
+    def _antagonistic(self, said: Sentence, on: Sequence[str]) -> Effect | None:
         """Return how much longer the longest waits are than under FCFS, or how much less all waits: the lesser."""
         both = [self.totals(on[0], column) for column in (LONGEST, TOTAL)]
         pair = [BASE, str(said.compared.of)]
         if not set(pair) <= set(both[0]) or not self.waits(on[0]):
             return None
         rows = pd.concat([each[pair] for each in both], axis=1).to_numpy()
-        return Evidence(bootstrap_rows(rows, antagonistic, seed=self.results.seed))
+        return bootstrap_rows(rows, antagonistic, seed=self.results.seed)
 
-    def _weekly_variation(self, said: Sentence, on: Sequence[str]) -> Evidence | None:
+    def _weekly_variation(self, said: Sentence, on: Sequence[str]) -> Effect | None:
         """Return the standard deviation of weekly means on the log itself over their mean: the least of all orders."""
         names = {f"{order}{LOGGED}" for order in names_of(said.compared.of)}
         if not {"jobs", "wait_s", "week"} <= set(self.results.table):
@@ -360,7 +358,7 @@ class SelectionResults(StudyResults):
         means = means.pivot_table(index="week", columns="strategy", values="mean_s").dropna()
         if not names <= set(means) or means.empty or means.mean().min() <= 0.0:
             return None
-        return Evidence(bootstrap_rows(means.to_numpy(), variation, seed=self.results.seed, block=_MONTH_WEEKS))
+        return bootstrap_rows(means.to_numpy(), variation, seed=self.results.seed, block=_MONTH_WEEKS)
 
     def _over_logs(
         self,
@@ -369,11 +367,11 @@ class SelectionResults(StudyResults):
         *,
         statistic: Callable[[Floats, Floats], Floats],
         least: int = 1,
-    ) -> Evidence | None:
+    ) -> Effect | None:
         """Return a statistic of the waits on the paper's logs; None if it takes more logs than there are."""
         if len(self._logs) < least:
             return None
-        return _evidence(self.over_logs(statistic, names_of(said.compared.of), names_of(said.compared.against)))
+        return self.over_logs(statistic, names_of(said.compared.of), names_of(said.compared.against))
 
     measures = MappingProxyType(
         {
@@ -393,7 +391,3 @@ class SelectionResults(StudyResults):
             "least worst regret": partial(_over_logs, statistic=least_worst_regret, least=2),
         }
     )
-
-
-def _evidence(effect: Effect | None) -> Evidence | None:
-    return None if effect is None else Evidence(effect)

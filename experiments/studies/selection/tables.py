@@ -59,15 +59,9 @@ def _about(by: SelectionResults, workload: str) -> Row:
     return {"variant": by.variant, "log": log_name(workload)}
 
 
-def _ends(effect: Effect, name: str) -> Row:
-    """Return an effect under a name, and the ends of its interval."""
-    return {name: effect.estimate, "low": effect.low, "high": effect.high}
-
-
 def _per_cent(effect: Effect | None, name: str = "waits (%)") -> Row:
     """Return an effect in per cent; nothing if there is none."""
-    ends = {} if effect is None else _ends(effect, name)
-    return {name: None if value is None else 100.0 * value for name, value in ends.items()}
+    return {} if effect is None else effect.through(lambda share: 100.0 * share).columns(name)
 
 
 def _logs(last: Results) -> pd.DataFrame:
@@ -136,7 +130,7 @@ def _agreement(found: SelectionResults) -> pd.DataFrame:
     """Return how well our table 2 agrees with the printed one, log by log."""
     every = ((by, log, name, by.likeness(log, name)) for by, log in found.each for name in LIKENESS)
     rows = [
-        _about(by, log) | {"measure": name} | _ends(effect, "value")
+        _about(by, log) | {"measure": name} | effect.columns("value")
         for by, log, name, effect in every
         if effect is not None
     ]
@@ -234,7 +228,7 @@ def _numbers(found: SelectionResults) -> pd.DataFrame:
             ),
         ):
             if effect is not None:
-                row = {"variant": by.variant, "place": place, "number": what, **_ends(effect, "ours")}
+                row = {"variant": by.variant, "place": place, "number": what, **effect.columns("ours")}
                 rows.append(
                     row | {"printed": printed, "difference": effect.estimate - printed, "logs": by.note or "all"}
                 )

@@ -279,3 +279,9 @@ def test_of_percentiles_more_rows_are_needed() -> None:
     effect = bootstrap_rows(rows, means, needed=ENOUGH_FOR_TAILS)
     assert (effect.low, effect.needed) == (None, 50)
     assert bootstrap_rows(np.arange(50.0)[:, np.newaxis], means, needed=ENOUGH_FOR_TAILS).low is not None
+
+
+def test_an_effect_is_seen_through_a_rising_function_and_as_columns() -> None:
+    found = Effect(2.0, 1.0, None, 9, 0.9).through(lambda value: 10.0 * value)
+    assert found == Effect(20.0, 10.0, None, 9, 0.9)
+    assert found.columns("waits (%)", prefix="waits ") == {"waits (%)": 20.0, "waits low": 10.0, "waits high": None}
