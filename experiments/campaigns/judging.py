@@ -92,9 +92,9 @@ class StudyResults(ABC):
         return {}
 
     @property
-    @abstractmethod
     def subjects(self) -> Sequence[str]:
-        """The subjects that claims are made about."""
+        """The subjects that claims are made about: by default the workloads."""
+        return self.results.texts("workload")
 
     @property
     def usual(self) -> Sequence[str]:

@@ -58,6 +58,10 @@ class Results:
     failed: int = 0
     judged: bool = True
 
+    def texts(self, factor: str) -> list[str]:
+        """Return the values of a factor as texts, in the order of the design, without None."""
+        return [str(value) for value in self.factors[factor] if value is not None]
+
     def __repr__(self) -> str:
         """Return a line about it."""
         failed = f", {self.failed:,} failed" if self.failed else ""

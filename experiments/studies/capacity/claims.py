@@ -56,5 +56,5 @@ def make_claims(found: CapacityResults) -> Iterator[Claim]:
     """Hand out the claims: those about all workloads, then workload by workload."""
     yield from judge(found, (*SENTENCES["printed"], *SENTENCES["overall"]))
     for rows in (SENTENCES["standing"], (*SENTENCES["goodput"], *SENTENCES["metrics"])):
-        for workload in found.workloads:
+        for workload in found.subjects:
             yield from judge(found, rows, workload)

@@ -62,7 +62,7 @@ def draw_figures(found: CapacityResults) -> dict[str, Figure]:
 def _table(found: CapacityResults, chart: Chart, heuristics: Sequence[str]) -> pd.DataFrame:
     """Return the values of a figure, one row each; no rows of one value only along an axis that is no workload."""
     along, parts = chart.x.column, [pd.DataFrame()]
-    for workload in found.workloads if chart.panels or along == "workload" else [BORG]:
+    for workload in found.subjects if chart.panels or along == "workload" else [BORG]:
         points: list[dict[str, Any]] = [{}]
         if along != "workload":
             ticks = found.swept(along, workload) if along in SWEEPS else found.results.factors[along]

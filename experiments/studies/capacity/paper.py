@@ -28,7 +28,7 @@ def printed_table(found: CapacityResults) -> pd.DataFrame:
     """Return each number that the text prints beside ours, with the difference to the nearest printed value."""
     rows: list[dict[str, object]] = []
     for sentence in SENTENCES["printed"]:
-        on = [name for name in sentence.on or found.usual if name in found.workloads]
+        on = [name for name in sentence.on or found.usual if name in found.subjects]
         evidence = evidence_on(found, sentence, on) if on else None
         if evidence is None:
             continue

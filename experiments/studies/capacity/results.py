@@ -78,19 +78,9 @@ class CapacityResults(StudyResults):
         return {name: self.results.factors[name][0] for name in CENTRE}
 
     @cached_property
-    def workloads(self) -> list[str]:
-        """The workloads, in the order of the cells."""
-        return [str(name) for name in self.results.factors["workload"]]
-
-    @property
-    def subjects(self) -> list[str]:
-        """The workloads."""
-        return self.workloads
-
-    @cached_property
     def usual(self) -> list[str]:
         """Those of the paper's figures."""
-        return [name for name in self.workloads if name in WORKLOADS]
+        return [name for name in self.subjects if name in WORKLOADS]
 
     @cached_property
     def heuristics(self) -> list[str]:
@@ -124,7 +114,7 @@ class CapacityResults(StudyResults):
             value
             for value in sorted(values)
             if any(self._key(one, heuristic, {name: value}) in self._groups
-                   for one in ([workload] if workload else self.workloads) for heuristic in self.heuristics)
+                   for one in ([workload] if workload else self.subjects) for heuristic in self.heuristics)
         ]  # fmt: skip
 
     def _key(self, workload: str, heuristic: str, moved: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -201,7 +191,7 @@ def make_tables(found: CapacityResults) -> dict[str, pd.DataFrame]:
 
 def _centre(found: CapacityResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload and heuristic."""
-    for workload in found.workloads:
+    for workload in found.subjects:
         for heuristic in found.heuristics:
             theirs = INDEPENDENT.get(workload, {}).get(heuristic, (None, None, None))
             row: dict[str, Any] = {"workload": workload, "heuristic": heuristic}
@@ -225,7 +215,7 @@ def _less(effect: Effect, their: float | None) -> float | None:
 
 def _sweeps(found: CapacityResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per point of the sweeps and heuristic."""
-    for workload in found.workloads:
+    for workload in found.subjects:
         for name in SWEEPS:
             values = found.swept(name, workload)
             for value in values if len(values) > 1 else ():
@@ -247,7 +237,7 @@ _PAIRED: Final = (("goodput", False), ("aborted", False), ("mean_aborted_s", Tru
 
 def _paired(found: CapacityResults) -> Iterator[dict[str, Any]]:
     """Hand out each heuristic against FirstFitAware at each point: differences, and geometric means of ratios."""
-    for workload in found.workloads:
+    for workload in found.subjects:
         for name in SWEEPS:
             values = found.swept(name, workload)
             for value in values if len(values) > 1 else ():
@@ -278,7 +268,7 @@ def _readings(found: CapacityResults) -> Iterator[dict[str, Any]]:
 
 def _against(found: CapacityResults, name: str, measures: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Hand out what each other value of a factor changes against the centre's, walk by walk."""
-    for workload in found.workloads:
+    for workload in found.subjects:
         for value in found.results.factors[name]:
             for heuristic in found.heuristics if value != found.centre[name] else ():
                 row: dict[str, Any] = {"workload": workload, name: value, "heuristic": heuristic}
@@ -293,7 +283,7 @@ def _against(found: CapacityResults, name: str, measures: Sequence[str]) -> Iter
 
 def _program(found: CapacityResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload and heuristic of which the authors' program's goodput is known."""
-    for workload in found.workloads:
+    for workload in found.subjects:
         for heuristic, their in zip(_SWEPT, AUTHORS.get(workload, ()), strict=False):
             effect = found.effect(found.value("goodput", heuristic, workload, variant="program"))
             if effect is not None:

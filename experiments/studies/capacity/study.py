@@ -200,7 +200,7 @@ class Capacity(Study):
 
     def findings(self, results: Results) -> Sequence[str]:
         """Return what is missing where no slice of Borg's trace was passed."""
-        if BORG in CapacityResults(results).workloads:
+        if BORG in CapacityResults(results).subjects:
             return ()
         missing = "Figure 4, the panels of Borg and the claims about it are missing: pass slices of Google's Borg trace"
         return (f"{missing}, as the authors publish them, beside the families: {SLICES} (seven for six job traces)",)

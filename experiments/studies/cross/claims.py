@@ -23,5 +23,5 @@ def make_claims(found: CrossResults) -> Iterator[Claim]:
     for capacity in found.changing:
         yield from judge(found, known, capacity)
     for rows in (SENTENCES["risk"], SENTENCES["routing"]):
-        for workload in found.factor("workload"):
+        for workload in found.results.texts("workload"):
             yield from judge(found, rows, workload)

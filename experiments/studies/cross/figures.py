@@ -88,7 +88,7 @@ def draw_figures(found: CrossResults) -> dict[str, Figure]:
     if found.results.table.empty:
         return {}
     policies, tables = _policies(found), make_tables(found)
-    panel_in = (0.6 + 0.5 * len(found.factor("capacity")), 1.2 + 0.25 * len(policies) / len(list(found.places)))
+    panel_in = (0.6 + 0.5 * len(found.results.texts("capacity")), 1.2 + 0.25 * len(policies) / len(list(found.places)))
     routers = tables.get("routers against one queue", pd.DataFrame(columns=["router", "order"]))
     routers = routers.assign(what=routers["router"] + ", " + routers["order"])
     rows = (
@@ -97,7 +97,7 @@ def draw_figures(found: CrossResults) -> dict[str, Figure]:
         ("figure 3: what knowing the risk and what the order changes", _RISK, pd.DataFrame(_risk(found))),
         ("figure 4: routers against one queue", _BEHIND, routers.rename(columns={"times one queue": "times"})),
     )
-    names = {"capacity": {name: _short(name) for name in found.factor("capacity")}}
+    names = {"capacity": {name: _short(name) for name in found.results.texts("capacity")}}
     return draw_all((name, replace(chart, names=names), table) for name, chart, table in rows)
 
 
@@ -113,8 +113,8 @@ def _policies(found: CrossResults) -> pd.DataFrame:
     """Return the geometric mean slowdown of each decider and order, and how many powers of ten above the best it is."""
     keys = [
         (workload, capacity, decider, order)
-        for decider, order, (workload, capacity) in product(DECIDERS, found.factor("order"), found.places)
-        if decider in found.factor("decider") and order in orders_for(decider)
+        for decider, order, (workload, capacity) in product(DECIDERS, found.results.texts("order"), found.places)
+        if decider in found.results.texts("decider") and order in orders_for(decider)
     ]
     table = pd.DataFrame(keys, columns=["workload", "capacity", "decider", "order"])
     rows = [found.rows(SLOWDOWN, [key]) for key in keys]
@@ -132,7 +132,7 @@ def _number(value: float) -> str:
 
 def _ranks(found: CrossResults, table: pd.DataFrame | None) -> pd.DataFrame:
     """Return the mean rank of each fixed order over the deciders under which orders are ranked, by capacity."""
-    if table is None or len(found.factor("capacity")) < 2:
+    if table is None or len(found.results.texts("capacity")) < 2:
         return pd.DataFrame()
     ranked = table[table["decider"].isin(RANKED)]
     means = ranked.groupby(["workload", "capacity"], sort=False)[found.fixed].mean()

@@ -46,24 +46,20 @@ class CrossResults(StudyResults):
     decide = "--scale paper, or more windows (--set replications=N)"
     replications = "windows"
 
-    def factor(self, name: str) -> list[str]:
-        """Return the values of a factor, as texts."""
-        return [str(value) for value in self.results.factors[name]]
-
     @cached_property
     def changing(self) -> list[str]:
         """The capacities other than the steady one, from the slowest walk to the fastest, as the design has them."""
-        return [name for name in self.factor("capacity") if name != STEADY]
+        return [name for name in self.results.texts("capacity") if name != STEADY]
 
     @cached_property
     def fixed(self) -> list[str]:
         """The orders that stay the same."""
-        return [name for name in self.factor("order") if name in FIXED]
+        return [name for name in self.results.texts("order") if name in FIXED]
 
     @property
     def places(self) -> Iterator[tuple[str, str]]:
         """Each workload at each capacity."""
-        return product(self.factor("workload"), self.factor("capacity"))
+        return product(self.results.texts("workload"), self.results.texts("capacity"))
 
     @cached_property
     def groups(self) -> dict[Key, pd.DataFrame]:
@@ -115,7 +111,7 @@ class CrossResults(StudyResults):
 
     def ranked(self, capacity: str) -> list[tuple[str, str]]:
         """Return the pairs of workload and decider of which both rankings were run."""
-        pairs = product(self.factor("workload"), RANKED) if len(self.fixed) > 1 else ()
+        pairs = product(self.results.texts("workload"), RANKED) if len(self.fixed) > 1 else ()
         return [pair for pair in pairs if self.rows(SLOWDOWN, self.rankings(capacity, [pair])) is not None]
 
     # -- as sentences ask for them ------------------------------------------------------------------
@@ -123,7 +119,7 @@ class CrossResults(StudyResults):
     @property
     def subjects(self) -> list[str]:
         """The capacities that change, and the workloads."""
-        return [*self.changing, *self.factor("workload")]
+        return [*self.changing, *self.results.texts("workload")]
 
     def value(self, column: str, alternative: str, subject: str, **moved: Any) -> Values:  # noqa: ANN401
         """Return a column under an order on the machines of a subject, or under a decider on its workload."""
@@ -137,7 +133,7 @@ class CrossResults(StudyResults):
             return [{"workload": workload, "decider": decider} for workload, decider in self.ranked(subject)]
         return [
             {"capacity": capacity, "order": order}
-            for capacity, order in product(self.factor("capacity"), ROUTED_ORDERS)
+            for capacity, order in product(self.results.texts("capacity"), ROUTED_ORDERS)
             if len(self.values(SLOWDOWN, (subject, capacity, ONE_QUEUE, order)))
         ]
 
@@ -212,7 +208,7 @@ def halves_agree(found: CrossResults) -> float | None:
     It says how much of a change of the ranking is chance: the machines are the same.
     """
     taus = []
-    for workload, decider in product(found.factor("workload"), RANKED):
+    for workload, decider in product(found.results.texts("workload"), RANKED):
         rows = found.ordered(workload, STEADY, decider)
         if rows is not None and min(rows.shape) > 1:
             means = np.concatenate((rows[::2].mean(axis=0), rows[1::2].mean(axis=0)))
@@ -226,7 +222,7 @@ def findings_of(found: CrossResults) -> list[str]:
     if table.empty:
         return []
     said = []
-    for workload in found.factor("workload"):
+    for workload in found.results.texts("workload"):
         part = table[table["workload"] == workload]
         if len(part):
             jobs, load = part["measured_jobs"], part["offered_load"]

@@ -40,7 +40,7 @@ class ForecastResults(StudyResults):
         if "wait_h" not in table:
             return {}
         known = table.dropna(subset=["wait_h"]).set_index(REPLICATION)
-        parts = {path: known[known["workload"] == path] for path in map(str, self.results.factors["workload"])}
+        parts = {path: known[known["workload"] == path] for path in self.results.texts("workload")}
         return {path: part for path, part in parts.items() if len(part)}
 
     @property

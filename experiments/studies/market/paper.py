@@ -61,9 +61,8 @@ def printed_numbers(results: Results) -> pd.DataFrame:
     low, high, difference``; the interval is of 95 %. Missing is what was not run, and a load that there is not.
     """
     rows, found = [_row(printed, "", value) for printed, value in _settings(results)], MarketResults(results)
-    for end in results.factors["end"]:
-        if end is not None:
-            rows += [_row(printed, str(end), effect) for printed, effect in _measured(found, str(end))]
+    for end in results.texts("end"):
+        rows += [_row(printed, end, effect) for printed, effect in _measured(found, end)]
     return pd.DataFrame(rows)
 
 

@@ -85,7 +85,7 @@ def grid(results: Results, measure: str, end: str = "drain", rule: str = PLAIN) 
 def by_load(results: Results, measure: str) -> pd.DataFrame:
     """Return the means over the workloads: one row per end and load, one column per bid."""
     rows = []
-    for end in _ends(results):
+    for end in results.texts("end"):
         means = grid(results, measure, end).mean()
         for load in dict.fromkeys(means.index.get_level_values("load")):
             of_load = means[load]
@@ -93,15 +93,11 @@ def by_load(results: Results, measure: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _ends(results: Results) -> list[str]:
-    return [str(end) for end in results.factors["end"] if end is not None]
-
-
 def _bids(results: Results) -> list[str]:
     """Return the bids, in the order of the study, without the plans of workflows alone."""
     table = results.table
     auctioned = set() if table.empty else set(table.loc[table["rule"] != ALONE, "bid"])
-    return [str(bid) for bid in results.factors["bid"] if bid in auctioned]
+    return [bid for bid in results.texts("bid") if bid in auctioned]
 
 
 def differences(results: Results, end: str, measure: str) -> dict[tuple[float, str], "pd.Series[float]"]:
@@ -117,7 +113,7 @@ def differences(results: Results, end: str, measure: str) -> dict[tuple[float, s
 def against_prototype(results: Results) -> pd.DataFrame:
     """Return our means beside the prototype's: one row per end, load, bid and measure."""
     rows = []
-    for end in _ends(results):
+    for end in results.texts("end"):
         for measure in ("value", "starved"):
             for (load, bid), off in differences(results, end, measure).items():
                 theirs = PROTOTYPE[end, load, bid, measure]
@@ -143,7 +139,7 @@ def by_decile(results: Results, measure: str, end: str = "") -> pd.DataFrame:
     table = results.table
     if table.empty or f"{measure}_1" not in table:
         return pd.DataFrame()
-    rows = table[(table["end"] == (end or _ends(results)[0])) & (table["rule"] == PLAIN)]
+    rows = table[(table["end"] == (end or results.texts("end")[0])) & (table["rule"] == PLAIN)]
     found = rows.groupby(["load", "bid"], sort=False)[list(columns)].mean()
     return found.rename(columns=columns).reset_index()
 
@@ -188,7 +184,7 @@ def conclusions(results: Results) -> list[str]:
             f"No conclusion is drawn from fewer than {ENOUGH_JOBS:,} jobs: so short an overload favours other bids."
         ]
     found: list[str] = []
-    for end in _ends(results):
+    for end in results.texts("end"):
         cut = ", cut at the last submission" if end == "submit" else ""
         values, starved = grid(results, "value", end).mean(), grid(results, "starved", end).mean()
         for load in dict.fromkeys(values.index.get_level_values("load")):

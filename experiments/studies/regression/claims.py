@@ -121,7 +121,7 @@ def over_workloads(results: Results) -> Iterator[OverAll]:
     for method, said in product(METHODS, SENTENCES["windows"]):
         if method.scores is not None and not _is_of_forms(said):
             continue  # the same orders as with printed forms
-        waiting = [name for name in found.workloads if found.by(method).waits(name, _waiting_in(said))]
+        waiting = [name for name in results.texts("workload") if found.by(method).waits(name, _waiting_in(said))]
         over_all += [
             _over_all(found.by(method, len(group.workloads)), said, group) for group in _grouped(said, method, waiting)
         ]

@@ -101,7 +101,7 @@ def figures(results: Results) -> dict[str, Figure]:
     rows.append(("figure 2: which job goes first, as printed", PRIORITIES, priorities(printed)))
     for scores, fits in results.where(part=FIT).groupby("scores", sort=False):
         rows.append((f"figure 2: which job goes first, {scores} scores", PRIORITIES, priorities(_fitted(fits))))
-    names = [str(name) for name in results.factors["workload"] if name is not None]
+    names = results.texts("workload")
     for number, mode in enumerate(MODES, 3):
         table = results.where(part=ONLINE, mode=mode)
         actual = mode == "actual"

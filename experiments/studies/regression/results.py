@@ -93,11 +93,6 @@ class RegressionResults(StudyResults):
         given, needed = self.results.parameters, self.method.as_published
         return self.method.ours or any(given.get(name, value) != value for name, value in needed.items())
 
-    @cached_property
-    def workloads(self) -> list[str]:
-        """The workloads, in the order of the cells."""
-        return [str(name) for name in self.results.factors["workload"] if name is not None]
-
     def confidence(self, members: int) -> float:
         """Return the confidence of the intervals of n members on each workload."""
         return 1.0 - 0.05 / (members * self.among)
@@ -419,8 +414,8 @@ def _inflation(drawn: pd.DataFrame) -> pd.DataFrame:
 
 def findings(found: RegressionResults) -> list[str]:
     """Return which logs are missing, which windows are not held out, and on which logs hardly any job waits."""
-    said = []
-    if missing := [name for name in (CTC, BLUE) if name not in map(set_of, found.workloads)]:
+    said, workloads = [], found.results.texts("workload")
+    if missing := [name for name in (CTC, BLUE) if name not in map(set_of, workloads)]:
         said.append(
             f"Figures 2 and 3 and tables 2, 4 and 5 also need {' and '.join(missing)}, and figures 4 and 5 more logs: "
             "--workload generated,CTC-SP2-1996-3.1-cln.swf.gz,SDSC-BLUE-2000-4.2-cln.swf.gz,... (Parallel Workloads "
@@ -428,12 +423,12 @@ def findings(found: RegressionResults) -> list[str]:
         )
     table = found.results.table
     trained = set() if table.empty else set(table["train"].dropna())
-    if own := [log_name(name) for name in found.workloads if name in trained and name != GENERATED]:
+    if own := [log_name(name) for name in workloads if name in trained and name != GENERATED]:
         said.append(
             f"Figure 3, as in the paper: the windows of {', '.join(own)} are those of the logs that these orders were "
             "learned from, so they are not held out."
         )
-    for name in found.workloads:
+    for name in workloads:
         modes = [mode for mode in MODES if not all(found.by(method).waits(name, mode) for method in METHODS)]
         where = "" if len(modes) == len(MODES) else f" ({', '.join(modes)})"
         if modes:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -70,7 +71,7 @@ _OF_THE_TEXT: Final[Mapping[str, object]] = {
 
 def settings_of(results: Results) -> list[tuple[str, str]]:
     """Return each variant and log."""
-    return [(str(v), str(w)) for v in results.factors["variant"] for w in results.factors["workload"]]
+    return list(product(results.texts("variant"), results.texts("workload")))
 
 
 def fixed_in(totals: pd.DataFrame) -> list[str]:
@@ -114,17 +115,12 @@ class SelectionResults(StudyResults):
     @property
     def by_variant(self) -> Iterator["SelectionResults"]:
         """The results by each variant."""
-        return (self.by(str(name)) for name in self.results.factors["variant"])
+        return map(self.by, self.results.texts("variant"))
 
     @property
     def each(self) -> Iterator[tuple["SelectionResults", str]]:
         """The results by each variant, with each log."""
         return ((self.by(variant), workload) for variant, workload in settings_of(self.results))
-
-    @property
-    def subjects(self) -> list[str]:
-        """The logs."""
-        return [str(name) for name in self.results.factors["workload"]]
 
     @property
     def ours(self) -> bool:  # type: ignore[override]  # it depends on the variant

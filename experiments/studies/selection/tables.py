@@ -103,7 +103,7 @@ def _strategies(found: SelectionResults) -> pd.DataFrame:
     """Return table 3: strategies against FCFS, in per cent; what is printed there is a placeholder."""
     rows = []
     for by, workload in found.each:
-        for kind, _, period in (str(name).partition(" ") for name in found.results.factors["strategy"]):
+        for kind, _, period in (name.partition(" ") for name in found.results.texts("strategy")):
             effect = by.change(workload, f"{kind} {period}") if period in PERIODS else None
             if effect is not None:
                 rows.append(_about(by, workload) | {"strategy": kind, "an order a": period} | _per_cent(effect))
@@ -167,7 +167,7 @@ def _longest_waits(found: SelectionResults) -> pd.DataFrame:
     rows = []
     for by, workload in found.each:
         longest, mean = (by.totals(workload, column) for column in (LONGEST, "mean_wait_s"))
-        for name in [str(each) for each in found.results.factors["strategy"] if each in longest]:
+        for name in [each for each in found.results.texts("strategy") if each in longest]:
             order = name.removesuffix(UNBOUNDED)
             row = _about(by, workload) | {"order or strategy": order}
             row |= {"threshold": "none" if order != name else "as set"}
