@@ -14,7 +14,7 @@ from rich.text import Text
 from experiments.campaigns.against import Differences, Kept, kept_runs
 from experiments.campaigns.claims import OPEN
 from experiments.campaigns.planning.finding import find_study
-from experiments.campaigns.report import PAGE, Report, write_report
+from experiments.campaigns.report import PAGE, Report, claim_row, write_report
 from experiments.campaigns.running import Campaign, Shard, opened, run
 from experiments.campaigns.study import Study
 from experiments.cli.advise import Advise
@@ -38,6 +38,7 @@ from experiments.inputs import reason
 from simmodels.errors import RequestError, must_be
 
 _STYLES = {"holds": "green", "fails": "red"}
+_ANSWERED = {"claim", "source", "number", "ours", "expected", "unit", "estimate", "low", "high", "verdict"}
 _MOST_SHOWN = 3
 _MOST_CHANGES = 40
 _STUDY_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -278,19 +279,8 @@ def _answer(campaign: Campaign, report: Report | None) -> dict[str, object]:
         },
         "interrupted": campaign.interrupted,
         "claims": [
-            {
-                "claim": claim.text,
-                "source": claim.source,
-                "number": claim.number,
-                "ours": claim.ours,
-                "expected": claim.expected(),
-                "unit": claim.unit_of_effect,
-                "estimate": None if claim.effect is None else claim.effect.estimate,
-                "low": None if claim.effect is None else claim.effect.low,
-                "high": None if claim.effect is None else claim.effect.high,
-                "verdict": claim.verdict,
-                **({"to_decide": claim.to_decide} if claim.verdict in OPEN else {}),
-            }
+            {name: value for name, value in claim_row(claim).items() if name in _ANSWERED}
+            | ({"to_decide": claim.to_decide} if claim.verdict in OPEN else {})
             for claim in (report.claims if report is not None else ())
         ],
         "findings": list(report.findings) if report is not None else [],

@@ -171,26 +171,26 @@ def _answer(study: Study, results: Results) -> dict[str, Any]:
     return dict(found)
 
 
+def claim_row(claim: Claim) -> dict[str, Any]:
+    """Return a claim as a row of the table of claims."""
+    return {
+        "claim": claim.text,
+        "source": claim.source,
+        "number": claim.number,
+        "ours": claim.ours,
+        "measure": claim.measure,
+        "expected": claim.expected(),
+        "unit": claim.unit_of_effect,
+        **{name: getattr(claim.effect, name, None) for name in _OF_EFFECT},
+        "verdict": claim.verdict,
+        "to_decide": (claim.to_decide or _TO_DECIDE) if claim.verdict in OPEN else "",
+        "note": claim.note,
+    }
+
+
 def claims_table(claims: Sequence[Claim]) -> pd.DataFrame:
     """Return claims as a table, one row per claim."""
-    return pd.DataFrame(
-        [
-            {
-                "claim": claim.text,
-                "source": claim.source,
-                "number": claim.number,
-                "ours": claim.ours,
-                "measure": claim.measure,
-                "expected": claim.expected(),
-                "unit": claim.unit_of_effect,
-                **{name: getattr(claim.effect, name, None) for name in _OF_EFFECT},
-                "verdict": claim.verdict,
-                "to_decide": (claim.to_decide or _TO_DECIDE) if claim.verdict in OPEN else "",
-                "note": claim.note,
-            }
-            for claim in claims
-        ]
-    )
+    return pd.DataFrame(map(claim_row, claims))
 
 
 def _slugs(names: Iterable[str]) -> list[str]:
