@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import product
 from typing import Any, Final
 
 import pandas as pd
@@ -181,54 +182,57 @@ def make_tables(found: CapacityResults) -> dict[str, pd.DataFrame]:
         "the centre, beside an independent program": centre,
         "the sweeps: goodput, beside an independent program": sweeps,
         "figures 1 to 4 against first fit, walk by walk": pd.DataFrame(_paired(found)),
-        "notice, drain and checkpoints, against being killed": pd.DataFrame(_changes(found)),
-        "what each reading changes": pd.DataFrame(_readings(found)),
+        "notice, drain and checkpoints, against being killed": pd.DataFrame(_against(found, "change", _COMPARED)),
+        "what each reading changes": pd.DataFrame(_against(found, "variant", _COMPARED[:2])),
         "the readings of the program, beside the authors' own": pd.DataFrame(_program(found)),
         "all measures": found.results.summary(),
     }
     return {name: table for name, table in tables.items() if len(table)}
 
 
+_COMPARED: Final = ("goodput", "aborted", "max_stretch")
+_BESIDE: Final = ("idle", "mean_aborted_s", "kills", "mean_stretch", "completed_share", "mean_machines_used")
+
+
 def _centre(found: CapacityResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload and heuristic."""
-    for workload in found.subjects:
-        for heuristic in found.heuristics:
-            theirs = INDEPENDENT.get(workload, {}).get(heuristic, (None, None, None))
-            row: dict[str, Any] = {"workload": workload, "heuristic": heuristic}
-            for measure, their in zip(("goodput", "aborted", "max_stretch"), theirs, strict=True):
-                effect = found.effect(found.value(measure, heuristic, workload))
-                if effect is None:
-                    row = {}
-                    break
-                row |= effect.columns(measure) if measure == "goodput" else {measure: effect.estimate}
-                row |= {f"{measure}, theirs": their, f"{measure}, difference": _less(effect, their)}
-            for measure in ("idle", "mean_aborted_s", "kills", "mean_stretch", "completed_share", "mean_machines_used"):
-                other = found.effect(found.value(measure, heuristic, workload)) if row else None
-                row |= {measure: None if other is None else other.estimate} if row else {}
-            if row:
-                yield row
+    for workload, heuristic in product(found.subjects, found.heuristics):
+        effects = {name: found.effect(found.value(name, heuristic, workload)) for name in (*_COMPARED, *_BESIDE)}
+        theirs = INDEPENDENT.get(workload, {}).get(heuristic, (None, None, None))
+        row: dict[str, Any] = {"workload": workload, "heuristic": heuristic}
+        for measure, their in zip(_COMPARED, theirs, strict=True):
+            effect = effects.pop(measure)
+            if effect is None:
+                break
+            row |= effect.columns(measure) if measure == "goodput" else {measure: effect.estimate}
+            row |= {f"{measure}, theirs": their, f"{measure}, difference": _less(effect, their)}
+        else:
+            yield row | {name: None if effect is None else effect.estimate for name, effect in effects.items()}
 
 
 def _less(effect: Effect, their: float | None) -> float | None:
     return None if their is None else effect.estimate - their
 
 
+_ALONG: Final = ("workload", "sweep", "value", "heuristic")
+
+
+def _along(found: CapacityResults) -> Iterator[tuple[str, str, Any, str]]:
+    """Hand out each heuristic at each point of the sweeps, on each workload."""
+    for workload, name in product(found.subjects, SWEEPS):
+        values = found.swept(name, workload)
+        yield from product([workload], [name], values if len(values) > 1 else (), found.heuristics)
+
+
 def _sweeps(found: CapacityResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per point of the sweeps and heuristic."""
-    for workload in found.subjects:
-        for name in SWEEPS:
-            values = found.swept(name, workload)
-            for value in values if len(values) > 1 else ():
-                theirs = INDEPENDENT_SWEEPS.get((workload, name, value), ())
-                for heuristic in found.heuristics:
-                    effect = found.effect(found.value("goodput", heuristic, workload, **{name: value}))
-                    if effect is None:
-                        continue
-                    their = dict(zip(_SWEPT, theirs, strict=False)).get(heuristic)
-                    yield {
-                        "workload": workload, "sweep": name, "value": value, "heuristic": heuristic,
-                        **effect.columns("goodput"), "theirs": their, "difference": _less(effect, their),
-                    }  # fmt: skip
+    for key in _along(found):
+        workload, name, value, heuristic = key
+        effect = found.effect(found.value("goodput", heuristic, workload, **{name: value}))
+        if effect is not None:
+            their = dict(zip(_SWEPT, INDEPENDENT_SWEEPS.get(key[:3], ()), strict=False)).get(heuristic)
+            row = dict(zip(_ALONG, key, strict=True)) | effect.columns("goodput")
+            yield row | {"theirs": their, "difference": _less(effect, their)}
 
 
 _PAIRED: Final = (("goodput", False), ("aborted", False), ("mean_aborted_s", True), ("max_stretch", True),
@@ -237,48 +241,33 @@ _PAIRED: Final = (("goodput", False), ("aborted", False), ("mean_aborted_s", Tru
 
 def _paired(found: CapacityResults) -> Iterator[dict[str, Any]]:
     """Hand out each heuristic against FirstFitAware at each point: differences, and geometric means of ratios."""
-    for workload in found.subjects:
-        for name in SWEEPS:
-            values = found.swept(name, workload)
-            for value in values if len(values) > 1 else ():
-                for heuristic in found.heuristics:
-                    row = _pair(found, workload, heuristic, {name: value}) if heuristic != "FirstFitAware" else {}
-                    if row:
-                        yield {"workload": workload, "sweep": name, "value": value, "heuristic": heuristic, **row}
-
-
-def _pair(found: CapacityResults, workload: str, heuristic: str, moved: Mapping[str, Any]) -> dict[str, float | None]:
-    row: dict[str, float | None] = {}
-    for measure, ratio in _PAIRED:
-        one, other = (found.value(measure, each, workload, **moved) for each in (heuristic, "FirstFitAware"))
-        effect = found.effect(logarithms(one) - logarithms(other) if ratio else one - other)
-        if effect is not None:
-            said = f"{measure}, {'times' if ratio else 'less'}"
-            row |= (effect.through(math.exp) if ratio else effect).columns(said, prefix=f"{measure} ")
-    return row
-
-
-def _changes(found: CapacityResults) -> Iterator[dict[str, Any]]:
-    yield from _against(found, "change", ("goodput", "aborted", "max_stretch"))
-
-
-def _readings(found: CapacityResults) -> Iterator[dict[str, Any]]:
-    yield from _against(found, "variant", ("goodput", "aborted"))
+    for key in _along(found):
+        workload, name, value, heuristic = key
+        row: dict[str, Any] = {}
+        for measure, ratio in _PAIRED if heuristic != "FirstFitAware" else ():
+            one, other = (
+                found.value(measure, each, workload, **{name: value}) for each in (heuristic, "FirstFitAware")
+            )
+            effect = found.effect(logarithms(one) - logarithms(other) if ratio else one - other)
+            if effect is not None:
+                said = f"{measure}, {'times' if ratio else 'less'}"
+                row |= (effect.through(math.exp) if ratio else effect).columns(said, prefix=f"{measure} ")
+        if row:
+            yield dict(zip(_ALONG, key, strict=True)) | row
 
 
 def _against(found: CapacityResults, name: str, measures: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Hand out what each other value of a factor changes against the centre's, walk by walk."""
-    for workload in found.subjects:
-        for value in found.results.factors[name]:
-            for heuristic in found.heuristics if value != found.centre[name] else ():
-                row: dict[str, Any] = {"workload": workload, name: value, "heuristic": heuristic}
-                for measure in measures:
-                    there = found.value(measure, heuristic, workload, **{name: value})
-                    effect = found.effect(there - found.value(measure, heuristic, workload))
-                    if effect is not None:
-                        row |= effect.columns(f"{measure}, difference", prefix=f"{measure} ")
-                if len(row) > 3:
-                    yield row
+    others = [value for value in found.results.factors[name] if value != found.centre[name]]
+    for workload, value, heuristic in product(found.subjects, others, found.heuristics):
+        row: dict[str, Any] = {}
+        for measure in measures:
+            there = found.value(measure, heuristic, workload, **{name: value})
+            effect = found.effect(there - found.value(measure, heuristic, workload))
+            if effect is not None:
+                row |= effect.columns(f"{measure}, difference", prefix=f"{measure} ")
+        if row:
+            yield {"workload": workload, name: value, "heuristic": heuristic, **row}
 
 
 def _program(found: CapacityResults) -> Iterator[dict[str, Any]]:
@@ -287,7 +276,5 @@ def _program(found: CapacityResults) -> Iterator[dict[str, Any]]:
         for heuristic, their in zip(_SWEPT, AUTHORS.get(workload, ()), strict=False):
             effect = found.effect(found.value("goodput", heuristic, workload, variant="program"))
             if effect is not None:
-                yield {
-                    "workload": workload, "heuristic": heuristic, **effect.columns("goodput"), "theirs": their,
-                    "difference": effect.estimate - their,
-                }  # fmt: skip
+                row = {"workload": workload, "heuristic": heuristic, **effect.columns("goodput")}
+                yield row | {"theirs": their, "difference": effect.estimate - their}

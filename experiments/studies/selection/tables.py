@@ -5,6 +5,8 @@ References
 See `experiments.studies.selection.paper`.
 """
 
+from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -40,7 +42,7 @@ _COUNTED: Final = (*TWELVE_ORDERS, *(name for name in TUNERS if not name.startsw
 
 def make_tables(found: SelectionResults) -> dict[str, pd.DataFrame]:
     """Return tables 1 to 3, how well table 2 agrees with the printed one, and what the paper has no table of."""
-    tables = {
+    rows: dict[str, Iterable[Row]] = {
         "table 1: the logs": _logs(found.last),
         "table 2: fixed orders against FCFS": _fixed_orders(found),
         "table 3: strategies against FCFS": _strategies(found),
@@ -51,6 +53,7 @@ def make_tables(found: SelectionResults) -> dict[str, pd.DataFrame]:
         "how soon it is learned": _how_soon(found),
         "the longest waits": _longest_waits(found),
     }
+    tables = {name: pd.DataFrame(each) for name, each in rows.items()}
     return {name: table for name, table in tables.items() if len(table) or name.startswith("table")}
 
 
@@ -64,11 +67,10 @@ def _per_cent(effect: Effect | None, name: str = "waits (%)") -> Row:
     return {} if effect is None else effect.through(lambda share: 100.0 * share).columns(name)
 
 
-def _logs(last: Results) -> pd.DataFrame:
-    """Return table 1: the logs as they were simulated, beside what is printed."""
+def _logs(last: Results) -> Iterator[Row]:
+    """Hand out table 1: the logs as they were simulated, beside what is printed."""
     if "log_jobs" not in last.table:
-        return pd.DataFrame()
-    rows = []
+        return
     for workload, found in last.table.dropna(subset=["log_jobs"]).groupby("workload", sort=False):
         one = found.iloc[0]
         ours = (one["log_cores"], one["log_jobs"] / 1000.0, one["log_days"] / _DAYS_PER_MONTH)
@@ -77,11 +79,10 @@ def _logs(last: Results) -> pd.DataFrame:
         row: Row = {"log": log_name(str(workload))}
         for what, value, other in zip(("cores", "jobs (k)", "months"), ours, said, strict=True):
             row |= {what: value, f"{what}, printed": other, f"{what}, difference": other and value - other}
-        rows.append(row)
-    return pd.DataFrame(rows)
+        yield row
 
 
-def _fixed_orders(found: SelectionResults) -> pd.DataFrame:
+def _fixed_orders(found: SelectionResults) -> list[Row]:
     """Return table 2: eleven orders against FCFS, in per cent, beside what is printed, with the labels in place."""
     rows = []
     for by, workload in found.each:
@@ -93,26 +94,23 @@ def _fixed_orders(found: SelectionResults) -> pd.DataFrame:
             said = printed.get(order)
             row = _about(by, workload) | {"order": order, "printed as": LABELS.get(order, order), **_per_cent(effect)}
             rows.append(row | {"printed (%)": said, "difference (points)": said and 100.0 * effect.estimate - said})
-    table = pd.DataFrame(rows)
-    if not rows or table["printed (%)"].notna().any():
-        return table
-    return table.drop(columns=["printed as", "printed (%)", "difference (points)"])
+    if any(row["printed (%)"] is not None for row in rows):
+        return rows
+    beside = {"printed as", "printed (%)", "difference (points)"}
+    return [{name: value for name, value in row.items() if name not in beside} for row in rows]
 
 
-def _strategies(found: SelectionResults) -> pd.DataFrame:
-    """Return table 3: strategies against FCFS, in per cent; what is printed there is a placeholder."""
-    rows = []
+def _strategies(found: SelectionResults) -> Iterator[Row]:
+    """Hand out table 3: strategies against FCFS, in per cent; what is printed there is a placeholder."""
     for by, workload in found.each:
         for kind, _, period in (name.partition(" ") for name in found.results.texts("strategy")):
             effect = by.change(workload, f"{kind} {period}") if period in PERIODS else None
             if effect is not None:
-                rows.append(_about(by, workload) | {"strategy": kind, "an order a": period} | _per_cent(effect))
-    return pd.DataFrame(rows)
+                yield _about(by, workload) | {"strategy": kind, "an order a": period} | _per_cent(effect)
 
 
-def _regrets(found: SelectionResults) -> pd.DataFrame:
-    """Return what each strategy waits more than the best order of each resample, in per cent (hindsight)."""
-    rows = []
+def _regrets(found: SelectionResults) -> Iterator[Row]:
+    """Hand out what each strategy waits more than the best order of each resample, in per cent (hindsight)."""
     for by, workload in found.each:
         totals = by.totals(workload)
         fixed = fixed_in(totals)
@@ -122,28 +120,23 @@ def _regrets(found: SelectionResults) -> pd.DataFrame:
         for strategy in (name for name in totals if str(name).partition(" ")[2] in PERIODS):
             both = np.stack([least.to_numpy(), totals[strategy].to_numpy()], axis=1)
             effect = bootstrap_rows(both, best_gain, seed=found.results.seed)
-            rows.append(_about(by, workload) | {"strategy": strategy} | _per_cent(effect, "regret (%)"))
-    return pd.DataFrame(rows)
+            yield _about(by, workload) | {"strategy": strategy} | _per_cent(effect, "regret (%)")
 
 
-def _agreement(found: SelectionResults) -> pd.DataFrame:
-    """Return how well our table 2 agrees with the printed one, log by log."""
-    every = ((by, log, name, by.likeness(log, name)) for by, log in found.each for name in LIKENESS)
-    rows = [
-        _about(by, log) | {"measure": name} | effect.columns("value")
-        for by, log, name, effect in every
-        if effect is not None
-    ]
-    return pd.DataFrame(rows)
+def _agreement(found: SelectionResults) -> Iterator[Row]:
+    """Hand out how well our table 2 agrees with the printed one, log by log."""
+    for (by, log), name in product(found.each, LIKENESS):
+        effect = by.likeness(log, name)
+        if effect is not None:
+            yield _about(by, log) | {"measure": name} | effect.columns("value")
 
 
-def _best_orders(found: SelectionResults) -> pd.DataFrame:
-    """Return which order is best on each log, in how many resamples, and what it costs on the other logs.
+def _best_orders(found: SelectionResults) -> Iterator[Row]:
+    """Hand out which order is best on each log, in how many resamples, and what it costs on the other logs.
 
     The last columns have what the best order of another log waits more on this one than the best of this one, in per
     cent with its interval, paired by resample.
     """
-    rows: list[Row] = []
     for by in found.by_variant:
         best = {workload: best_of(by.totals(workload)) for workload in by.subjects}
         for workload, mine in best.items():
@@ -153,18 +146,15 @@ def _best_orders(found: SelectionResults) -> pd.DataFrame:
             wins = float((totals[fixed_in(totals)].idxmin(axis=1) == mine).mean())
             about = _about(by, workload) | {"best order": mine, "best in (% of resamples)": 100.0 * wins}
             others = {other: its for other, its in best.items() if other != workload and its in totals}
-            rows += [
-                about
-                | {"another log": log_name(other), "its best": its}
-                | _per_cent(by.change(workload, str(its), mine), "waits here with that (%)")
-                for other, its in others.items()
-            ] or [about]
-    return pd.DataFrame(rows)
+            for other, its in others.items():
+                there = _per_cent(by.change(workload, str(its), mine), "waits here with that (%)")
+                yield about | {"another log": log_name(other), "its best": its} | there
+            if not others:
+                yield about
 
 
-def _longest_waits(found: SelectionResults) -> pd.DataFrame:
-    """Return the longest wait under each order and strategy, mean over the resamples, beside the mean wait."""
-    rows = []
+def _longest_waits(found: SelectionResults) -> Iterator[Row]:
+    """Hand out the longest wait under each order and strategy, mean over the resamples, beside the mean wait."""
     for by, workload in found.each:
         longest, mean = (by.totals(workload, column) for column in (LONGEST, "mean_wait_s"))
         for name in [each for each in found.results.texts("strategy") if each in longest]:
@@ -172,24 +162,20 @@ def _longest_waits(found: SelectionResults) -> pd.DataFrame:
             row = _about(by, workload) | {"order or strategy": order}
             row |= {"threshold": "none" if order != name else "as set"}
             row |= {"longest wait (h)": longest[name].mean() / HOUR, "mean wait (h)": mean[name].mean() / HOUR}
-            rows.append(row | _per_cent(by.change(workload, name, column=LONGEST), "longest against FCFS (%)"))
-    return pd.DataFrame(rows)
+            yield row | _per_cent(by.change(workload, name, column=LONGEST), "longest against FCFS (%)")
 
 
-def _how_soon(found: SelectionResults) -> pd.DataFrame:
-    """Return what the orders cost that strategies choose after some weeks, against the best of a resample."""
-    rows = []
+def _how_soon(found: SelectionResults) -> Iterator[Row]:
+    """Hand out what the orders cost that strategies choose after some weeks, against the best of a resample."""
     for by, workload in found.each:
         for name in [each for each in TUNERS if each.split()[0] in KINDS[:2]]:
             for week, cost in by.chosen(workload, name).items():
                 row = _about(by, workload) | {"strategy": name, "after weeks": week}
-                rows.append(row | {"regret of what is chosen (%)": 100.0 * cost.mean()})
-    return pd.DataFrame(rows)
+                yield row | {"regret of what is chosen (%)": 100.0 * cost.mean()}
 
 
-def _numbers(found: SelectionResults) -> pd.DataFrame:
-    """Return the numbers that the paper's sentences have, beside ours: a row per variant and number."""
-    rows = []
+def _numbers(found: SelectionResults) -> Iterator[Row]:
+    """Hand out the numbers that the paper's sentences have, beside ours: a row per variant and number."""
     weeks = float(str(found.results.parameters.get("weeks", 2 * YEAR_WEEKS)))
     for by in found.by_variant:
         gaia = [name for name in by.subjects if log_of(name) == FIG_2_ON]
@@ -229,10 +215,7 @@ def _numbers(found: SelectionResults) -> pd.DataFrame:
         ):
             if effect is not None:
                 row = {"variant": by.variant, "place": place, "number": what, **effect.columns("ours")}
-                rows.append(
-                    row | {"printed": printed, "difference": effect.estimate - printed, "logs": by.note or "all"}
-                )
-    return pd.DataFrame(rows)
+                yield row | {"printed": printed, "difference": effect.estimate - printed, "logs": by.note or "all"}
 
 
 def _simulations(by: SelectionResults) -> int:
