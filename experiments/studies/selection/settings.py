@@ -98,18 +98,12 @@ def read_log(workload: str, variant: str, cores: object) -> Workload:
 class World:
     """What the cells of a replication share: the trace, and what each order would have cost in each period."""
 
-    def __init__(self, log: Workload, seed: int, index: int, weeks: int, threshold_s: float, *, program: bool) -> None:
+    def __init__(self, log: Workload, seed: int, index: int, weeks: int, threshold_s: float, variant: str) -> None:
         self.cores = _size_of(log)
-        second = _SECOND["program" if program else "text"]
-        self.trace = resample(log, weeks=weeks, seed=seed, index=index, how="permuted" if program else "drawn")
-        self.options = QueueOptions.checked(threshold_s=threshold_s, backfill_order=second)
+        how: Literal["drawn", "permuted"] = "permuted" if variant == "program" else "drawn"
+        self.trace = resample(log, weeks=weeks, seed=seed, index=index, how=how)
+        self.options = QueueOptions.checked(threshold_s=threshold_s, backfill_order=_SECOND[variant])
         self._feedback: tuple[str, Feedback] | None = None
-
-    @classmethod
-    def of(cls, log: Workload, cell: Cell) -> "World":
-        """Return the world of a cell: the last one, if it is the same."""
-        program = cell["variant"] == "program"
-        return _world(_Same(log), cell.seed, cell.replication, cell["weeks"], threshold_of(cell), program)
 
     def feedback(self, period: str) -> Feedback:
         """Return the feedback for periods of this length; only the last one is kept."""
@@ -119,22 +113,12 @@ class World:
         return self._feedback[1]
 
 
-class _Same:
-    """A log that is equal to itself only, for a cache."""
-
-    def __init__(self, log: Workload) -> None:
-        self.log = log
-
-    def __hash__(self) -> int:
-        return id(self.log)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.log is other.log
+_world: Final = lru_cache(maxsize=1)(World)
 
 
-@lru_cache(maxsize=1)
-def _world(same: _Same, seed: int, index: int, weeks: int, threshold_s: float, program: bool) -> World:  # noqa: FBT001
-    return World(same.log, seed, index, weeks, threshold_s, program=program)
+def world_of(log: Workload, cell: Cell) -> World:
+    """Return the world of a cell: the last one, if it is the same."""
+    return _world(log, cell.seed, cell.replication, cell["weeks"], threshold_of(cell), cell["variant"])
 
 
 def threshold_of(cell: Cell) -> float:
@@ -154,7 +138,7 @@ def _size_of(log: Workload) -> int:
 
 def run_order(log: Workload, cell: Cell, name: str) -> Schedule:
     """Return the schedule of a cell's resample under one order, with its threshold or, if it says so, without."""
-    world = World.of(log, cell)
+    world = world_of(log, cell)
     options = world.options.by_name()
     if name.endswith(UNBOUNDED):
         options["threshold_s"] = None
@@ -178,7 +162,7 @@ def run_logged(log: Workload, cell: Cell, order: str) -> Schedule:
 def run_strategy(log: Workload, cell: Cell, name: str) -> tuple[Schedule, list[int]]:
     """Return the schedule of a cell's resample under a strategy, and the place of the order that each period used."""
     kind, period = name.split()
-    world = World.of(log, cell)
+    world = world_of(log, cell)
     chosen = strategy_of(kind, period, cell["variant"], cell.parameters)
     short = Path(cell["workload"]).name.partition(".")[0].removesuffix("-cln")  # published results were drawn by it
     seed = cell.seed_for("tuner", short)
