@@ -106,8 +106,8 @@ class Compared:
         return "neither" if below and above else "hold"  # a largest value that is large is one example
 
     def pairs(self, there: Callable[[Sequence[str]], Sequence[str]]) -> list[tuple[str, str]]:
-        """Return who is compared with whom, of those that are there; with "" where there is nobody to compare with."""
-        of, against = there(names_of(self.of)), there(names_of(self.against))
+        """Return who is compared with whom, of those that are there; "" where there is nobody, or no alternatives."""
+        of, against = there(names_of(self.of or "")), there(names_of(self.against))
         if self.chain:
             return list(pairwise(of))
         if not self.against:

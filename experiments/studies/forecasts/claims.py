@@ -1,32 +1,18 @@
-"""The claims of forecasts as rows: what is expected of them on each log."""
+"""The claims of forecasts: ``claims.csv`` has what is expected of them on each log, one row each."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.judging import judge
-from experiments.campaigns.sentences import Compared, Sentence
+from experiments.campaigns.sentences import Sentence, read_sentences
 from experiments.studies.forecasts.results import ForecastResults
 
-EXPECTED: Final = (
-    Sentence(
-        "Of jobs of {on}, 87 to 93 % start within intervals of 90 %",
-        "forecasts of starts",
-        Compared("within_90", "", at_least=0.87, at_most=0.93),
-        "share of jobs",
-        ours=True,
-    ),
-    Sentence(
-        "The median error on {on} is at most half of that of limits taken for runtimes",
-        "forecasts of starts",
-        Compared("error", "", at_most=0.5),
-        "quotient of median errors",
-        ours=True,
-    ),
-)
+SENTENCES: Final = read_sentences(Path(__file__).with_name("claims.csv"), Sentence, ("expected",), {})
 
 
 def make_claims(found: ForecastResults) -> Iterator[Claim]:
     """Hand out the claims, log by log."""
     for path in found.subjects:
-        yield from judge(found, EXPECTED, path)
+        yield from judge(found, SENTENCES["expected"], path)
