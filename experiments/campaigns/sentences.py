@@ -214,7 +214,7 @@ def read_sentences(
     FileFormatError
         A column is unknown or missing, or a cell is not as said; with the number of the row's last line.
     """
-    columns = sorted(_COMPARED | {each.name for each in fields(kind)} | {"bounds"})
+    columns = sorted((_COMPARED | {each.name for each in fields(kind)} | {"bounds"}) - {"compared", *_SIGNS.values()})
 
     def made(row: dict[str, str]) -> tuple[str, AnySentence]:
         group = row.pop("group", "")
@@ -308,8 +308,8 @@ def _number(text: str, names: Names) -> float:
     found = _named(text[minus:], names)
     try:
         return -float(found) if minus else float(found)
-    except ValueError:
-        raise RequestError(must_be("a number", "a number, or @NAME", text)) from None
+    except (TypeError, ValueError):
+        raise RequestError(must_be("a number", "a number, or @NAME of one", text)) from None
 
 
 def _bound(text: str, names: Names) -> tuple[str, float]:

@@ -81,8 +81,9 @@ def test_bounds(tmp_path: Path, cell: str, bounds: dict[str, float]) -> None:
         ("of", "one,,section 1,wait_s,> 0,a", "text must be"),
         ("of", "one,text,section 1,wait_s,,a", "bounds must be"),
         ("of", "one,text,section 1,wait_s,=> 0,a", "unknown sign of a bound '=>'"),
-        ("of", "one,text,section 1,wait_s,> little,a", "a number must be a number, or @NAME"),
+        ("of", "one,text,section 1,wait_s,> little,a", "a number must be a number, or @NAME of one"),
         ("of", "one,text,section 1,wait_s,> @LITTLE,a", "unknown name 'LITTLE'"),
+        ("of", "one,text,section 1,wait_s,> @TEN,a", "a number must be a number, or @NAME of one"),
         ("of", "one,text,section 1,wait_s,> 0,@TWO but a", "unknown name 'TWO'"),
         ("ours", "one,text,section 1,wait_s,> 0,no", "unknown ours 'no'"),
         ("judge", "one,text,section 1,wait_s,> 0,most", "unknown judge 'most'"),
@@ -96,6 +97,7 @@ def test_a_mistake_is_reported_with_its_row(tmp_path: Path, column: str, row: st
     assert (caught.value.path, caught.value.line) == (str(tmp_path / "claims.csv"), 3)
 
 
-def test_an_unknown_column_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match="line 2: unknown column 'off'"):
-        read(tmp_path, f"{HEAD}off\none,text,section 1,wait_s,> 0,\n")
+@pytest.mark.parametrize("column", ["off", "at_most", "compared"])
+def test_an_unknown_column_is_refused(tmp_path: Path, column: str) -> None:
+    with pytest.raises(FileFormatError, match=f"line 2: unknown column '{column}'"):
+        read(tmp_path, f"{HEAD}{column}\none,text,section 1,wait_s,> 0,\n")
