@@ -27,7 +27,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "Your own log": {
         "advise": "Find the order and the threshold that would have been best on your log, and how certain that is.",
-        "calibrate": "Read off a log what its queue obeyed; test on weeks held out how near replays come to it with that.",
+        "calibrate": "Read off a log what its queue obeyed; test on other weeks how near replays with that come.",
         "forecast": "Forecast when a job will start, from the queue at one time and futures drawn from the log's past.",
         "learn": "Learn an order from a log by permutation trials, and test it on windows held out.",
     },
