@@ -143,7 +143,7 @@ def _reaches(kind: Any) -> bool:  # noqa: ANN401  as above
 
 
 def _field(kind: Any, name: str) -> Field:  # noqa: ANN401  as above
-    return type(kind).__name__, name
+    return getattr(kind, "_typename", type(kind).__name__), name  # numba's of a structure
 
 
 def _origins(statements: list[Any], kinds: dict[str, Any]) -> dict[str, set[Field]]:

@@ -10,18 +10,12 @@ from simmodels.ground.compiled import compiled
 from simmodels.structures.structure import Handle, Structure, copied
 
 
-@structref.register
-class ClockType(Structure):
-    """The numba type of `Clock`."""
-
-
 class Clock(Handle):
     """A Python handle on how far a run has come; made by `new_clock`."""
 
 
-structref.define_boxing(ClockType, Clock)
-
-CLOCK: Final = ClockType(
+CLOCK: Final = Structure(
+    Clock,
     [
         ("now", types.float64),  # the last instant that happened
         ("begun", types.boolean),  # whether what runs at the begin does
@@ -37,7 +31,7 @@ CLOCK: Final = ClockType(
         # how many attempts there were when all began to wait, and by cluster how many repairs there had been
         ("idle", types.int64),
         ("repairs", types.int64[::1]),
-    ]
+    ],
 )
 
 

@@ -16,23 +16,17 @@ from simmodels.structures.bits import WORD, from_on, has, least, span
 from simmodels.structures.structure import Handle, Structure, copied
 
 
-@structref.register
-class OccupancyType(Structure):
-    """The numba type of `Occupancy`."""
-
-
 class Occupancy(Handle):
     """A Python handle on the cores of machines, and which of them each attempt has; made by `new_occupancy`."""
 
-
-structref.define_boxing(OccupancyType, Occupancy)
 
 _RUNS: Final = 10  # as many runs of machines has a job of the fullest log, on average
 
 _I1 = types.int64[::1]
 _S1 = types.int32[::1]
 _W1 = types.uint64[::1]
-OCCUPANCY: Final = OccupancyType(
+OCCUPANCY: Final = Structure(
+    Occupancy,
     [
         # by cluster: its first machine; then how many there are
         ("first_of", _I1),
@@ -56,7 +50,7 @@ OCCUPANCY: Final = OccupancyType(
         ("cores", _I1),
         ("runs", types.int64),
         ("attempts", types.int64),
-    ]
+    ],
 )
 
 

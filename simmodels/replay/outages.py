@@ -25,21 +25,15 @@ _DOZE: Final = -2  # behind failures and maintenance: machines go to sleep, ...
 _COME: Final = -1  # ... and one that boots is on
 
 
-@structref.register
-class OutagesType(Structure):
-    """The numba type of `Outages`."""
-
-
 class Outages(Handle):
     """A Python handle on failures and maintenance; made by `new_outages`."""
 
 
-structref.define_boxing(OutagesType, Outages)
-
 _F1 = types.float64[::1]
 _I1 = types.int64[::1]
 _B2 = types.boolean[:, ::1]
-OUTAGES: Final = OutagesType(
+OUTAGES: Final = Structure(
+    Outages,
     [
         ("any", types.boolean),  # whether there are any
         # by machine, if it fails, by maintenance, and of those that go to sleep, or boot: when the next thing is done,
@@ -64,7 +58,7 @@ OUTAGES: Final = OutagesType(
         ("held", _B2),
         ("drains", _B2),
         ("sleep", SLEEP),
-    ]
+    ],
 )
 
 

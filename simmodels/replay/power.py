@@ -29,22 +29,16 @@ from simmodels.replay.outages import (
 from simmodels.structures.structure import Handle, Structure, copied
 
 
-@structref.register
-class PowerType(Structure):
-    """The numba type of `Power`."""
-
-
 class Power(Handle):
     """A Python handle on the state of machines that are switched on and off; made by `new_power`."""
 
-
-structref.define_boxing(PowerType, Power)
 
 _CAPACITY: Final = -1
 _OTHERS: Final = -2  # failures and sleep, which give no notice
 _F1 = types.float64[::1]
 _I1 = types.int64[::1]
-POWER: Final = PowerType(
+POWER: Final = Structure(
+    Power,
     [
         # by machine
         ("state", _I1),  # see `simmodels.passes.switching`
@@ -74,7 +68,7 @@ POWER: Final = PowerType(
         ("draws", _F1),  # uniform numbers that say which machine goes; empty: that of the highest number
         ("drawn", types.int64),
         ("draining", types.boolean),  # kept, since a look at all machines at each event would be quadratic in them
-    ]
+    ],
 )
 
 

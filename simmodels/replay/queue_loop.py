@@ -18,20 +18,14 @@ from simmodels.structures.arrays import grown
 from simmodels.structures.structure import Handle, Structure, copied
 
 
-@structref.register
-class LoopType(Structure):
-    """The numba type of `Loop`."""
-
-
 class Loop(Handle):
     """A Python handle on a loop: where a replay is; made by `new_loop`."""
 
 
-structref.define_boxing(LoopType, Loop)
-
 _F1 = types.float64[::1]
 _I1 = types.int64[::1]
-LOOP: Final = LoopType(
+LOOP: Final = Structure(
+    Loop,
     [
         ("ends", _F1),  # a heap of the ends of what runs
         ("slots", _I1),
@@ -44,7 +38,7 @@ LOOP: Final = LoopType(
         ("first_due", types.int64),
         ("last_due", types.int64),
         ("now", types.float64),
-    ]
+    ],
 )
 
 

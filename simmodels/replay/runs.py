@@ -22,20 +22,14 @@ KILLED: Final = 1
 UNDONE: Final = 2
 
 
-@structref.register
-class RunsType(Structure):
-    """The numba type of `Runs`."""
-
-
 class Runs(Handle):
     """A Python handle on the record of all attempts; made by `new_runs`."""
 
 
-structref.define_boxing(RunsType, Runs)
-
 _F1 = types.float64[::1]
 _I1 = types.int64[::1]
-RUNS: Final = RunsType(
+RUNS: Final = Structure(
+    Runs,
     [
         # by attempt, in order of start
         ("slot", _I1),
@@ -72,7 +66,7 @@ RUNS: Final = RunsType(
         ("off_from", _F1),
         ("off_to", _F1),
         ("spans", types.int64),
-    ]
+    ],
 )
 
 

@@ -16,21 +16,15 @@ from simmodels.structures.arrays import grown
 from simmodels.structures.structure import Handle, Structure
 
 
-@structref.register
-class SleepType(Structure):
-    """The numba type of `Sleep`."""
-
-
 class Sleep(Handle):
     """A Python handle on machines that sleep; made by `new_sleep`."""
 
 
-structref.define_boxing(SleepType, Sleep)
-
 _F1 = types.float64[::1]
 _I1 = types.int64[::1]
 _B1 = types.boolean[::1]
-SLEEP: Final = SleepType(
+SLEEP: Final = Structure(
+    Sleep,
     [
         # how: infinity if no machine ever sleeps
         ("after", types.float64),
@@ -55,7 +49,7 @@ SLEEP: Final = SleepType(
         ("due", _I1),  # those that go to sleep at this instant
         ("look", types.float64),  # when it looks whether one has been idle for long enough
         ("rings", types.boolean),  # whether it looks at the end of this instant, whatever is decided
-    ]
+    ],
 )
 
 

@@ -42,22 +42,16 @@ _FOREVER: Final = FOREVER.points
 _, _, EASY = BACKFILLINGS.values()
 
 
-@structref.register
-class AuctionStateType(Structure):
-    """The numba type of `AuctionState`."""
-
-
 class AuctionState(Handle):
     """A Python handle on the state of an auction; made by `new_auction_state`."""
 
-
-structref.define_boxing(AuctionStateType, AuctionState)
 
 _F1 = types.float64[::1]
 _I1 = types.int64[::1]
 _I2 = types.int64[:, ::1]
 _B1 = types.int8[::1]
-AUCTION_STATE: Final = AuctionStateType(
+AUCTION_STATE: Final = Structure(
+    AuctionState,
     [
         # columns by task
         ("job", _I1),
@@ -168,7 +162,7 @@ AUCTION_STATE: Final = AuctionStateType(
         ("placed_size", types.int64),
         ("refused", types.int64),  # the task for which the bid gave no number; -1 when none
         ("refused_at", types.float64),
-    ]
+    ],
 )
 
 

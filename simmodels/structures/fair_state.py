@@ -18,21 +18,15 @@ PARENT: Final = -1.0
 """The shares of who is judged by the account above."""
 
 
-@structref.register
-class FairStateType(Structure):
-    """The numba type of `FairState`."""
-
-
 class FairState(Handle):
     """A Python handle on usage and factors; made by `new_fair`."""
 
 
-structref.define_boxing(FairStateType, FairState)
-
 _F1 = types.float64[::1]
 _I1 = types.int64[::1]
 _B1 = types.boolean[::1]
-FAIR_STATE: Final = FairStateType(
+FAIR_STATE: Final = Structure(
+    FairState,
     [
         # by node
         ("parent", _I1),  # of which it is a part; -1 of the root
@@ -62,7 +56,7 @@ FAIR_STATE: Final = FairStateType(
         ("tick", types.int64),  # the number of the last tick; before the first event the least number
         ("stale", types.boolean),  # whether factors are to be computed
         ("cell", _F1),  # the address of the factors, for orders that read them
-    ]
+    ],
 )
 
 

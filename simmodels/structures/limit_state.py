@@ -20,21 +20,15 @@ from simmodels.structures.sorted_blocks import SORTED_BLOCKS, copy_slots, new_so
 from simmodels.structures.structure import Handle, Structure
 
 
-@structref.register
-class LimitStateType(Structure):
-    """The numba type of `LimitState`."""
-
-
 class LimitState(Handle):
     """A Python handle on what is counted; made by `new_limits`."""
 
 
-structref.define_boxing(LimitStateType, LimitState)
-
 _F1 = types.float64[::1]
 _I1 = types.int64[::1]
 _I2 = types.int64[:, ::1]
-LIMIT_STATE: Final = LimitStateType(
+LIMIT_STATE: Final = Structure(
+    LimitState,
     [
         # by party
         ("most", _I2),  # jobs, cores and core-seconds that it may have, and jobs that may be in the queue or run
@@ -71,7 +65,7 @@ LIMIT_STATE: Final = LimitStateType(
         ("outside", types.int64),  # how many are
         ("may_enter", types.boolean),  # whether one of them may be over no limit any more
         ("tightened", types.boolean),  # whether jobs that had a reservation may be over a limit now
-    ]
+    ],
 )
 
 

@@ -18,20 +18,14 @@ from simmodels.structures.structure import Handle, Structure, found_at
 _SHAPES: Final = 256  # of which the plan remembers how early they could start; a power of 2
 
 
-@structref.register
-class LinePlanType(Structure):
-    """The numba type of `LinePlan`."""
-
-
 class LinePlan(Handle):
     """A Python handle on a plan of a line; made by `new_line_plan`."""
 
 
-structref.define_boxing(LinePlanType, LinePlan)
-
 _F1 = types.float64[::1]
 _I1 = types.int64[::1]
-LINE_PLAN: Final = LinePlanType(
+LINE_PLAN: Final = Structure(
+    LinePlan,
     [
         ("profile", PROFILE),  # the cores that are free beside what runs and all entries
         ("aside", PROFILE),  # scratch: the profile of another line
@@ -58,7 +52,7 @@ LINE_PLAN: Final = LinePlanType(
         ("shape_start", _F1),
         # scratch: the slots in line
         ("line", _I1),
-    ]
+    ],
 )
 
 

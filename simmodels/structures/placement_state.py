@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from numba import types
-from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
 from simmodels.structures.arrays import grown
@@ -97,21 +96,15 @@ _TYPES: Final = {int: types.int64, bool: types.boolean, float: types.float64}
 _RULES: Final = types.NamedTuple([_TYPES[each] for each in PlacementRules.__annotations__.values()], PlacementRules)
 
 
-@structref.register
-class PlacementStateType(Structure):
-    """The numba type of `PlacementState`."""
-
-
 class PlacementState(Handle):
     """A Python handle on a state's state; made by `new_placement_state`."""
 
 
-structref.define_boxing(PlacementStateType, PlacementState)
-
 _F1 = types.float64[::1]
 _I1 = types.int64[::1]
 _B1 = types.boolean[::1]
-PLACEMENT_STATE: Final = PlacementStateType(
+PLACEMENT_STATE: Final = Structure(
+    PlacementState,
     [
         # columns by slot
         ("submit", _F1),
@@ -171,7 +164,7 @@ PLACEMENT_STATE: Final = PlacementStateType(
         # the reference: lengths, and the share of its work in jobs of at least (or more than) each
         ("lengths", _F1),
         ("weights", _F1),
-    ]
+    ],
 )
 
 

@@ -17,11 +17,6 @@ from simmodels.structures.arrays import grown
 from simmodels.structures.structure import Handle, Structure
 
 
-@structref.register
-class ProfileType(Structure):
-    """The numba type of `Profile`."""
-
-
 class Profile(Handle):
     """A Python handle on a profile; made by `new_profile`, used inside compiled code."""
 
@@ -33,9 +28,9 @@ class Profile(Handle):
         return list(zip(times.tolist(), free.tolist(), strict=True))
 
 
-structref.define_boxing(ProfileType, Profile)
-
-PROFILE: Final = ProfileType([("time", types.float64[::1]), ("free", types.int64[::1]), ("segments", types.int64)])
+PROFILE: Final = Structure(
+    Profile, [("time", types.float64[::1]), ("free", types.int64[::1]), ("segments", types.int64)]
+)
 
 
 @compiled

@@ -43,22 +43,16 @@ DONE: Final = 3
 OUTSIDE: Final = 4  # submitted, and over a limit of how many jobs may be in the queue or run
 
 
-@structref.register
-class QueueStateType(Structure):
-    """The numba type of `QueueState`."""
-
-
 class QueueState(Handle):
     """A Python handle on a queue's state; made by `open_queue`."""
 
-
-structref.define_boxing(QueueStateType, QueueState)
 
 _F1 = types.float64[::1]
 _F2 = types.float64[:, ::1]
 _I1 = types.int64[::1]
 _AT = types.UniTuple(types.int64, 2)
-QUEUE_STATE: Final = QueueStateType(
+QUEUE_STATE: Final = Structure(
+    QueueState,
     [
         # columns by slot
         ("submit", _F1),
@@ -121,7 +115,7 @@ QUEUE_STATE: Final = QueueStateType(
         ("slots2", _I1),
         ("ends", _F1),
         ("ends2", _F1),
-    ]
+    ],
 )
 
 

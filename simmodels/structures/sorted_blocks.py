@@ -27,11 +27,6 @@ BLOCK: Final = 64
 """Entries a block; 32 to 128 measured alike, smaller and larger slower."""
 
 
-@structref.register
-class SortedBlocksType(Structure):
-    """The numba type of `SortedBlocks`."""
-
-
 class SortedBlocks(Handle):
     """A Python handle on an ordered list; made by `new_sorted_blocks`, used inside compiled code."""
 
@@ -47,11 +42,10 @@ class SortedBlocks(Handle):
         return out
 
 
-structref.define_boxing(SortedBlocksType, SortedBlocks)
-
 _F1 = types.float64[::1]
 _I1 = types.int64[::1]
-SORTED_BLOCKS: Final = SortedBlocksType(
+SORTED_BLOCKS: Final = Structure(
+    SortedBlocks,
     [
         ("key", types.float64[:, ::1]),  # [block, entry], increasing with slot along the chain
         ("slot", types.int64[:, ::1]),
@@ -64,7 +58,7 @@ SORTED_BLOCKS: Final = SortedBlocksType(
         ("chain", _I1),  # block numbers in order; the free ones behind them
         ("blocks", types.int64),  # how many of the chain are in use
         ("size", types.int64),  # entries in all
-    ]
+    ],
 )
 
 

@@ -12,8 +12,23 @@ from simmodels.ground.borrowing import Field
 from simmodels.ground.compiled import compiled
 
 
+@structref.register
 class Structure(types.StructRef):
-    """A mutable structure of named fields, shared by reference; a subclass is registered with numba."""
+    """The numba type of a mutable structure of named fields, shared by reference.
+
+    Parameters
+    ----------
+    handle
+        What Python has of such a structure.
+    fields
+        The name and the type of each field.
+    """
+
+    def __init__(self, handle: "type[Handle]", fields: list[tuple[str, types.Type]]) -> None:
+        super().__init__(fields)
+        self.handle = handle
+        self._typename = handle.__name__
+        self.name = f"{self._typename}{self._fields}"  # by which numba knows equal types
 
     def preprocess_fields(self, fields):
         """Forget literal types, so that one compiled version serves all."""
@@ -22,7 +37,7 @@ class Structure(types.StructRef):
 
 def arrays_of(*kinds: Structure) -> frozenset[Field]:
     """Return all fields of structures that hold arrays or structures."""
-    return frozenset((type(kind).__name__, name) for kind in kinds for name in kind.field_dict)
+    return frozenset((kind.handle.__name__, name) for kind in kinds for name in kind.field_dict)
 
 
 class Handle(structref.StructRefProxy):
@@ -33,6 +48,16 @@ class Handle(structref.StructRefProxy):
 
     __slots__ = ()
     _numba_type_ = structref.StructRefProxy._type  # type: ignore[attr-defined]  # noqa: SLF001
+
+    @classmethod
+    def _numba_box_(cls, kind: Structure, held: Any) -> "Handle":  # noqa: ANN401  numba's
+        """Return the handle of a structure that compiled code returns."""
+        made = object.__new__(kind.handle)
+        made._type, made._meminfo = kind, held  # type: ignore[attr-defined]
+        return made
+
+
+structref.define_boxing(Structure, Handle)
 
 
 @intrinsic

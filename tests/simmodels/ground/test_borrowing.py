@@ -18,17 +18,11 @@ from simmodels.structures.structure import Handle, Structure, address_of, found_
 pytestmark = pytest.mark.skipif(not LINKED, reason="under another numba, functions are compiled as numba does")
 
 
-@structref.register
-class BoxType(Structure):
-    """The numba type of `Box`."""
-
-
 class Box(Handle):
     """A Python handle on two columns."""
 
 
-structref.define_boxing(BoxType, Box)
-BOX = BoxType([("one", types.float64[::1]), ("other", types.float64[::1]), ("size", types.int64)])
+BOX = Structure(Box, [("one", types.float64[::1]), ("other", types.float64[::1]), ("size", types.int64)])
 
 box_at = found_at(BOX)
 
@@ -217,9 +211,9 @@ def test_a_function_counts_what_it_makes_keeps_hands_out_or_reads_after_it_may_b
 
 
 def test_a_function_is_known_to_replace_what_those_replace_that_it_calls(found: float) -> None:
-    one = frozenset({("BoxType", "one")})
+    one = frozenset({("Box", "one")})
     assert [of(made).replaces for made in (reads, enlarge, reads_across, gives)] == [frozenset(), one, one, one]
-    assert of(keeps).replaces == {("BoxType", "other")}
+    assert of(keeps).replaces == {("Box", "other")}
 
 
 def test_code_that_makes_something_counts_as_it_did() -> None:
