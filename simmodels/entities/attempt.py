@@ -76,6 +76,9 @@ class Runs(Protocol):
     def end(self, attempt: "Attempt", /) -> None:
         """Free the cores of an attempt."""
 
+    def work_so_far_s(self, attempt: "Attempt", /) -> float:
+        """Return for how long an attempt has done work by now, in seconds."""
+
 
 class TakesNote(Protocol):
     """Whoever decided that an attempt starts, and has to know of its end."""

@@ -4,7 +4,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,10 @@ _ATTEMPT = np.dtype(
         ("changed", np.bool_),  # whether only its cluster or its scheduler says how long it runs
     ]
 )
+Part = tuple[int, int, int, int]
+"""Of an attempt on several machines: its place in the record; first machine, how many, and cores of each."""
+Rare = tuple[int, float, float, bool]
+"""Of an attempt of which one is unusual: its place in the record; warned_s, earlier_s and stopped."""
 RARE: Final = ("warned_s", "earlier_s", "stopped")
 RULES: Final = ("speed", *RULE_COLUMNS)
 
@@ -68,11 +72,6 @@ def _packing(record: np.dtype[np.void]) -> Struct:
 
 
 _pack_job, _pack_attempt = _packing(_JOB).pack, _packing(_ATTEMPT).pack
-
-
-def _earlier_s(attempt: Attempt) -> float:
-    """Return how long an attempt ran before the simulation began."""
-    return 0.0 if attempt.left is None else attempt.left.earlier_s
 
 
 def _require_early(env: Environment) -> None:
@@ -91,7 +90,7 @@ def _unseen(job: Job) -> RequestError:
     )
 
 
-def runs_of(places: Sequence[tuple[Machine, int]]) -> list[tuple[int, int, int]]:
+def _runs_of(places: Sequence[tuple[Machine, int]]) -> list[tuple[int, int, int]]:
     """Return the runs of neighbouring machines that give as many cores each: the first, how many, cores of each."""
     runs: list[tuple[int, int, int]] = []
     for machine, cores in places:
@@ -115,12 +114,11 @@ class Record:
         self._undone: dict[int, tuple[int, Job | Workflow]] = {}
         self._back: set[int] = set()  # ids of those that were lost, and wait again: perhaps somewhere else
         self._flows: list[tuple[int, Workflow]] = []  # every submitted workflow, and the number of its first task
-        self._ended = bytearray()  # a record of each attempt that has ended
-        # attempts on several machines: their place here, and a run of machines
-        self._parts: list[tuple[int, int, int, int]] = []
+        self._attempts = bytearray()  # a record of each attempt that has ended
+        self._parts: list[Part] = []
         self._rules: dict[Checkpoints, int] = {}  # those under which attempts ran
         self._last_rule: tuple[Checkpoints | None, int] = (None, 0)
-        self._rare: list[tuple[int, float, float, bool]] = []  # place, warned_s, earlier_s and stopped, where one is
+        self._rare: list[Rare] = []
         self._lost = False
         self._first_s = float(env.now)
         self._switched: dict[Machine, array[float]] = {}  # when it went off, came back, went off, ...
@@ -154,49 +152,52 @@ class Record:
 
     def _see_end(self, event: Ended) -> None:
         attempt = event.attempt
-        submitted, outcome = attempt.submitted, attempt.outcome
-        number = self._number_of(submitted)
-        if number is not None:
-            self._keep(attempt, number)
-        elif self.cluster is None or attempt.cluster is self.cluster:
-            raise _unseen(submitted)
+        submitted = attempt.submitted
+        self._keep(attempt)
         if isinstance(submitted, TaskRun):
             return  # a workflow is known forever: its other tasks may be lost, or still to come
-        if outcome is not Outcome.LOST:
+        if attempt.outcome is not Outcome.LOST:
             if self._back:
                 self._back.discard(id(submitted))
             self._undone.pop(id(submitted), None)
         elif id(submitted) in self._undone:
             self._back.add(id(submitted))
 
-    def _keep(self, attempt: Attempt, number: int) -> None:
-        """Keep what is known of an attempt that has ended, at the job of this number."""
-        if attempt.outcome is Outcome.COMPLETED:
-            code = COMPLETED
+    def _keep(self, attempt: Attempt) -> None:
+        """Keep what is known of an attempt: how it ended, or, if it runs, what it has done by now."""
+        number = self._number_of(attempt.submitted)
+        if number is None:
+            if self.cluster is None or attempt.cluster is self.cluster:
+                raise _unseen(attempt.submitted)
+            return
+        code, end_s, executed_s, work_s, lost = COMPLETED, attempt.end_s, attempt.executed_s, attempt.work_s, False
+        if end_s is None:
+            code, end_s, executed_s = UNFINISHED, math.nan, math.nan
+            work_s = attempt.cluster.work_so_far_s(attempt)
         elif attempt.outcome is Outcome.KILLED:
             code = KILLED
-        else:
+        elif attempt.outcome is not Outcome.COMPLETED:
             code = UNFINISHED
-            self._lost = True
-        places, at = attempt.places, len(self._ended) // _ATTEMPT.itemsize
+            self._lost = lost = True
+        places, at = attempt.places, len(self._attempts) // _ATTEMPT.itemsize
         if len(places) > 1:
-            self._parts += [(at, *run) for run in runs_of(places)]
-        if code == UNFINISHED or attempt.left is not None:
-            lost, earlier_s = code == UNFINISHED, _earlier_s(attempt)
+            self._parts += [(at, *run) for run in _runs_of(places)]
+        if lost or attempt.left is not None:
+            earlier_s = 0.0 if attempt.left is None else attempt.left.earlier_s  # it ran before the simulation began
             stopped = lost and all(machine.is_on for machine, _ in places)
             if earlier_s or stopped or (lost and attempt.warned_s is not None):
                 warned_s = attempt.warned_s if lost and attempt.warned_s is not None else math.nan
                 self._rare.append((at, warned_s, earlier_s, stopped))
-        self._ended += _pack_attempt(
+        self._attempts += _pack_attempt(
             number,
             attempt.start_s,
-            attempt.end_s,
-            attempt.executed_s,
+            end_s,
+            executed_s,
             code,
             attempt.counted,
             attempt.cluster.number,
             places[0][0].index if places else -1,
-            math.nan if attempt.work_s is None else attempt.work_s,
+            math.nan if work_s is None else work_s,
             attempt.speed,
             self._last_rule[1] if attempt.checkpoints is self._last_rule[0] else self._rule(attempt.checkpoints),
             attempt.changed,
@@ -240,66 +241,47 @@ class Record:
                 jobs[name][at] = getattr(tasks, name)
         return jobs
 
-    def _attempts_that_ended(self) -> NDArray[np.void]:
-        """Return the records of attempts; a copy, for there is more to come."""
-        return np.frombuffer(bytes(self._ended), _ATTEMPT)
+    def _by_now(self) -> tuple[NDArray[np.void], list[Part], list[Rare]]:
+        """Return the records of all attempts, those that run too, with what is kept beside; copies: there is more."""
+        ended, parts, rare = len(self._attempts), len(self._parts), len(self._rare)
+        try:
+            for cluster in self.env.all(Cluster):
+                for attempt in cluster.running:
+                    self._keep(attempt)
+            return np.frombuffer(bytes(self._attempts), _ATTEMPT), self._parts.copy(), self._rare.copy()
+        finally:
+            del self._attempts[ended:], self._parts[parts:], self._rare[rare:]
 
-    def _clusters(self) -> list[Cluster]:
+    def _clusters(self, table: "pd.DataFrame") -> list[Cluster]:
         """Return the clusters that belong to the schedule: all that somebody serves, or on which something ran."""
         if self.cluster is not None:
             return [self.cluster]
-        used = set(self._attempts_that_ended()["on"].tolist())
+        used = set(table["on"].tolist())
         clusters = self.env.all(Cluster)
-        kept = [each for each in clusters if each.served_by is not None or each.number in used or each.running]
+        kept = [each for each in clusters if each.served_by is not None or each.number in used]
         return kept or clusters
 
-    def _table(self) -> "pd.DataFrame":
+    def _table(self) -> tuple["pd.DataFrame", list[Part]]:
         """Return number of the job, start, end (NaN while it runs), executed, code, ... of each attempt, by start.
 
-        Of a recorder of one cluster also those of its jobs on others.
+        Of a recorder of one cluster also those of its jobs on others. And the parts of those on several machines.
         """
-        ended = self._attempts_that_ended()
-        columns = {name: ended[name].copy() for name in _ATTEMPT.names or ()}
-        table = pd.DataFrame(columns | {"at": np.arange(len(ended))})  # where it is kept; -1 of those that run
+        kept, parts, odd = self._by_now()
+        columns = {name: kept[name].copy() for name in _ATTEMPT.names or ()}
+        table = pd.DataFrame(columns | {"at": np.arange(len(kept))})  # where it is kept
         work_s = np.where(table["outcome"] == UNFINISHED, 0.0, table["executed_s"])
         table["work_s"] = table["work_s"].where(table["work_s"].notna(), work_s)
-        at, *rare = np.array(self._rare, np.float64).reshape(-1, 4).T
+        at, *rare = np.array(odd, np.float64).reshape(-1, 4).T
         for name, values, usual in zip(RARE, rare, (np.nan, 0.0, 0.0), strict=True):
             column = np.full(len(table), usual)
             column[at.astype(np.int64)] = values
             table[name] = column
-        running: list[dict[str, Any]] = []
-        for cluster in self.env.all(Cluster):
-            running += [
-                {
-                    "of": self._number(attempt.submitted),
-                    "start_s": attempt.start_s,
-                    "end_s": np.nan,
-                    "executed_s": np.nan,
-                    "outcome": UNFINISHED,
-                    "counted": attempt.counted,
-                    "on": cluster.number,
-                    "machine": attempt.places[0][0].index if attempt.places else -1,
-                    "work_s": cluster.work_so_far_s(attempt),
-                    "speed": attempt.speed,
-                    "rule": self._rule(attempt.checkpoints),
-                    "changed": attempt.changed,
-                    "at": -1,
-                    "warned_s": np.nan,
-                    "earlier_s": _earlier_s(attempt),
-                    "stopped": 0.0,
-                }
-                for attempt in cluster.running
-                if self.cluster in {None, cluster} or self._number_of(attempt.submitted) is not None
-            ]
-        if running:
-            table = pd.concat([table, pd.DataFrame(running, columns=table.columns)], ignore_index=True)
         rules = np.array([checkpoint_numbers(each) for each in self._rules], np.float64).reshape(-1, 3)
         for name, values in zip(RULE_COLUMNS, rules.T, strict=True):
             table[name] = values[table["rule"]]
         table["stopped"] = table["stopped"].astype(np.bool_)
         table = table.sort_values(["start_s", "of"], kind="stable", ignore_index=True)
-        return table.assign(attempt=numbered(table["of"].to_numpy()))
+        return table.assign(attempt=numbered(table["of"].to_numpy())), parts
 
     def _is_here(self, table: "pd.DataFrame") -> NDArray[np.bool_]:
         """Return which attempts are on the recorder's cluster; all of them, if it has none of its own."""

@@ -12,7 +12,7 @@ from simmodels.clusters.cluster_spec import Terms
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider
-from simmodels.entities.record import RARE, RULES, Record, runs_of
+from simmodels.entities.record import RARE, RULES, Part, Record
 from simmodels.entities.source import Source
 from simmodels.entities.tuner import KnobTuner
 from simmodels.errors import RequestError, must_be
@@ -40,6 +40,8 @@ class _Shown:
         The clusters of the schedule.
     here, away
         The attempts on these, and those of its jobs on others, by start.
+    parts
+        Those of attempts on several machines.
     numbers
         int64[k], its jobs and tasks, increasing.
     moved
@@ -51,6 +53,7 @@ class _Shown:
     clusters: Sequence[Cluster]
     here: "pd.DataFrame"
     away: "pd.DataFrame"
+    parts: Sequence[Part]
     numbers: NDArray[np.int64]
     moved: NDArray[np.int64]
     flows: Sequence[tuple[int, Workflow]]
@@ -87,13 +90,14 @@ class Recorder(Record):
 
     def _shown(self) -> _Shown:
         """Return what belongs to a schedule: all, or what the one cluster ran, runs, or has waiting."""
-        clusters, table = self._clusters(), self._table()
+        table, parts = self._table()
+        clusters = self._clusters(table)
         is_here = self._is_here(table)
         here, away = table[is_here].reset_index(drop=True), table[~is_here]
         last = ~table.duplicated("of", keep="last").to_numpy()
         moved = np.unique(table["of"][last & ~is_here]).astype(np.int64)
         numbers = np.arange(self._count)
-        shown = _Shown(clusters=clusters, here=here, away=away, numbers=numbers, moved=moved, flows=())
+        shown = _Shown(clusters=clusters, here=here, away=away, parts=parts, numbers=numbers, moved=moved, flows=())
         if self.cluster is not None:
             held = [job for each in shown.schedulers for job in each.jobs_not_done if id(job) in self._undone]
             numbers = np.union1d(here["of"].to_numpy(), np.array([self._number(job) for job in held], np.int64))
@@ -228,7 +232,7 @@ class Recorder(Record):
         if tuned := [each.about() for each in self.env.all(KnobTuner) if set(each.clusters) & set(clusters)]:
             about["tuned"] = tuned
         table["changed"] &= terms.modelled  # else they took what the workload says, and the proof holds that
-        parts = self._spread(table, at, clusters) if on_machines else None
+        parts = _spread(shown.parts, table, at) if on_machines else None
         columns, odd = self._columns(table, at, clusters, parts)
         if terms.modelled and not on_machines:
             columns["executed_s"] = table["executed_s"].to_numpy()
@@ -308,22 +312,6 @@ class Recorder(Record):
         odd = {name: known[name] for name in RULES if not np.array_equal(known[name], getattr(usual, name))}
         return columns, unexpected(**{name: known[name] for name in rare}) | odd
 
-    def _spread(self, table: "pd.DataFrame", at: NDArray[np.int64], clusters: Sequence[Cluster]) -> "pd.DataFrame":
-        """Return the parts of the attempts on several machines, those that run too."""
-        known = pd.DataFrame({"at": table["at"], "row": at, "attempt": table["attempt"]})
-        parts = pd.DataFrame(self._parts, columns=["at", *PART_COLUMNS[2:]]).merge(known, on="at")
-        running = [
-            (self._number(attempt.submitted), *run)
-            for cluster in clusters
-            for attempt in cluster.running
-            if len(attempt.places) > 1
-            for run in runs_of(attempt.places)
-        ]
-        still = known.assign(of=table["of"])[table["at"] < 0]
-        more = pd.DataFrame(running, columns=["of", *PART_COLUMNS[2:]]).merge(still, on="of")
-        columns = list(PART_COLUMNS)
-        return pd.concat([parts[columns], more[columns]], ignore_index=True).astype(PART_TYPES)
-
     @staticmethod
     def _verdicts(routers: Sequence[Decider], workload: Workload) -> dict[str, Any]:
         """Return what became of the workflows, as far as routers say it."""
@@ -343,3 +331,10 @@ class Recorder(Record):
                 price[first : first + len(each.price)] = each.price
         verdicts: dict[str, Any] = {"workflow_outcome": outcome, "critical_path_s": path_s}
         return verdicts | ({"price": price} if any(each.price is not None for each in found) else {})
+
+
+def _spread(kept: Sequence[Part], table: "pd.DataFrame", at: NDArray[np.int64]) -> "pd.DataFrame":
+    """Return the parts of the attempts of a table on several machines, of those that were kept."""
+    known = pd.DataFrame({"at": table["at"], "row": at, "attempt": table["attempt"]})
+    parts = pd.DataFrame(kept, columns=["at", *PART_COLUMNS[2:]]).merge(known, on="at")
+    return parts[list(PART_COLUMNS)].astype(PART_TYPES)
