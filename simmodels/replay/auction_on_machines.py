@@ -1,7 +1,6 @@
 """An auction on the compiled engine, on pools of cores or on machines."""
 
 import math
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -11,33 +10,31 @@ from simmodels.model import Model
 from simmodels.passes.auction_events import add_free, all_waiting, export_results, finishes, refused_task
 from simmodels.policies.auction_options import AuctionOptions, Kinds, WorkflowColumns, open_auction, raise_refused_bid
 from simmodels.replay.auction_loop import run_auction
-from simmodels.replay.platform import Platform
 from simmodels.replay.queue_loop import came_to, copied_loop, new_loop
-from simmodels.replay.runs import Runs, copied_runs
+from simmodels.replay.run_on_machines import ReplayOnMachines
+from simmodels.replay.runs import copied_runs
 from simmodels.results.auction_results import workflow_outcomes
 from simmodels.results.schedule import Schedule
 from simmodels.structures.auction_state import copied_auction
 
 
-class Auction:
-    """An auction that knows all workflows of a model.
+class Auction(ReplayOnMachines):
+    """An auction that knows all workflows of a model; a slot is a task.
 
     Parameters
     ----------
-    model, options, platform
-        The model, its options, and its machines.
+    model, options
+        The model, and its options.
 
-    Attributes
-    ----------
-    rows
-        The row of each slot, which is a task.
+    Raises
+    ------
+    ImpossibleJobError
+        A task can never run on the platform.
     """
 
-    draws: Floats = np.empty(0)  # what it draws belongs to its state
-
-    def __init__(self, model: Model, options: AuctionOptions, platform: Platform) -> None:
-        self.model, self.options, self.platform = model, options, platform
-        self.work = work = model.work
+    def __init__(self, model: Model, options: AuctionOptions) -> None:
+        super().__init__(model)
+        self.options, work, platform = options, model.work, self.platform
         self.rows: Ints = np.arange(len(work))
         kinds = Kinds([(site.size, site.kind) for site in platform.sites])
         self.state = open_auction(options, kinds, seed=model.seed)
@@ -51,31 +48,26 @@ class Auction:
         self._arrives_s = arrives_s[self._order]
         self._until_s = float(arrives_s.max(initial=-math.inf)) if options.end == "submit" else math.inf
         self.loop = new_loop(0, by_event=False)  # on pools; on machines the platform has its own
-        self.runs: Runs | None = None
-        if model.on_machines:
-            self.runs = platform.runs(work.runtime_s, work.runtime_s, np.zeros(len(work)))
+        recorded = work.runtime_s, work.runtime_s, np.zeros(len(work))
+        self.runs = platform.runs(*recorded) if model.on_machines else None
 
-    def run(self, stop_s: float) -> bool:
-        """Run it up to an instant; return whether each task had a number."""
-        comes, until_s = (self._order, self._arrives_s), self._until_s
+    def _go_on(self, stop_s: float) -> None:
+        """Go on up to an instant; refuse a bid that gave no number for a task."""
+        order, arrives_s, until_s = self._order, self._arrives_s, self._until_s
         if self.runs is None:
-            fine: bool = run_auction(self.state, self.loop, *comes, until_s, stop_s)
-            return fine
-        arrivals, submit_s = comes
-        of = self.platform
-        return of.run(
-            self.runs, auction=self.state, submit_s=submit_s, arrivals=arrivals, until_s=until_s, stop_s=stop_s
-        )
+            fine = run_auction(self.state, self.loop, order, arrives_s, until_s, stop_s)
+        else:
+            fine = self.platform.run(
+                self.runs, auction=self.state, submit_s=arrives_s, arrivals=order, until_s=until_s, stop_s=stop_s
+            )
+        if not fine:
+            task, now = refused_task(self.state)
+            job = int(np.searchsorted(self.known.first_task, task, side="right")) - 1
+            workflow = self.work.workflows[job]
+            label = workflow.label(int(task - self.known.first_task[job]))
+            raise_refused_bid(self.options.bid, workflow.job_id, label, now)
 
-    def refuse(self) -> None:
-        """Raise the error of the task for which the bid gave no number."""
-        task, now = refused_task(self.state)
-        job = int(np.searchsorted(self.known.first_task, task, side="right")) - 1
-        workflow = self.model.work.workflows[job]
-        label = workflow.label(int(task - self.known.first_task[job]))
-        raise_refused_bid(self.options.bid, workflow.job_id, label, now)
-
-    def waiting(self) -> Ints:
+    def _waiting(self) -> Ints:
         """Return the rows of the tasks that wait for an auction."""
         found: Ints = all_waiting(self.state)
         return found
@@ -109,17 +101,16 @@ class Auction:
         start_s[~np.isnan(end_s)] = np.nan
         return start_s, start_s + self.model.work.runtime_s
 
-    def copied(self) -> Self:
+    def _copied(self) -> Self:
         """Return another one that is where this one is."""
-        made = copy(self)
-        made.platform = self.platform.copied()
+        made = super()._copied()
         made.state, made.loop = copied_auction(self.state), copied_loop(self.loop)
         made.runs = None if self.runs is None else copied_runs(self.runs)
         return made
 
-    def schedule(self, until_s: float) -> Schedule:
-        """Return the schedule up to an instant, which knows machines if a cluster of the model has some."""
-        model, work = self.model, self.model.work
+    def schedule(self) -> Schedule:
+        """Return the schedule as far as it has come, which knows machines if a cluster of the model has some."""
+        model, work, until_s = self.model, self.work, self._reached_s
         start_s, end_s, cluster, price, _ = export_results(self.state)
         specs = [site.spec for site in model.sites]
         about = {**self.options.about(), "engine": "compiled", "seed": model.seed}

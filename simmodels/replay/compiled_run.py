@@ -1,26 +1,42 @@
 """The compiled engines: which one a model runs on."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from simmodels.clusters.cluster_spec import Terms
 from simmodels.model import Model
+from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay
 from simmodels.results.schedule import UNFINISHED, Schedule
+
+if TYPE_CHECKING:
+    from simmodels.replay.run_on_machines import ReplayOnMachines
 
 
 def run_compiled(model: Model) -> Schedule:
     """Return the schedule of a model of which nothing is `uncovered`, by the compiled engine."""
     model.work.require_unchanged()
-    if not isinstance(model.options, QueueOptions) or model.on_machines:
-        from simmodels.replay.run_on_machines import replay_on_machines  # noqa: PLC0415  most models have no machines
-
-        return replay_on_machines(model)
-    if model.router is not None:
+    if model.router is not None and isinstance(model.options, QueueOptions):
         return _side_by_side(model, model.options)
-    replay = Replay(model.work, cores=model.site.size, options=model.options, seed=model.seed)
+    replay = replay_of(model)
     replay.run()
     return replay.schedule()
+
+
+def replay_of(model: Model) -> "Replay | ReplayOnMachines":
+    """Return the replay of a model without a router, of which nothing is `uncovered`."""
+    options = model.options
+    if isinstance(options, QueueOptions) and not model.on_machines:
+        return Replay(model.work, cores=model.site.size, options=options, seed=model.seed)
+    # Most models have no machines.
+    from simmodels.replay.auction_on_machines import Auction  # noqa: PLC0415
+    from simmodels.replay.rigid_on_machines import Placer, Queue  # noqa: PLC0415
+
+    if isinstance(options, AuctionOptions):
+        return Auction(model, options)
+    return Queue(model, options) if isinstance(options, QueueOptions) else Placer(model, options)
 
 
 def _side_by_side(model: Model, options: QueueOptions) -> Schedule:

@@ -1,7 +1,6 @@
 """Rigid jobs on the machines of one cluster, on the compiled engine: in a queue, or under a placer."""
 
 import math
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
@@ -17,7 +16,8 @@ from simmodels.policies.associations import Associations
 from simmodels.policies.placement_options import PLACED, PlacementOptions
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
-from simmodels.replay.platform import Platform, Recorded
+from simmodels.replay.platform import Recorded
+from simmodels.replay.run_on_machines import ReplayOnMachines
 from simmodels.replay.runs import Runs, carry_on_runs, copied_runs, fill_lengths, running, undone_slots
 from simmodels.results.attempts import numbered, unexpected
 from simmodels.results.schedule import UNFINISHED, Schedule
@@ -31,22 +31,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class _Rigid:
-    """The rigid jobs of a model on one cluster, by slot: first those that run when its window begins.
-
-    Parameters
-    ----------
-    model, platform
-        The model, and its machines.
-    jobs
-        Their rows.
-    """
+class _Rigid(ReplayOnMachines):
+    """The rigid jobs of a model on one cluster, by slot: first those that run when its window begins."""
 
     warm_jobs = 0  # how many jobs, the first ones, are not counted
 
-    def __init__(self, model: Model, platform: Platform, jobs: Windowed) -> None:
-        self.model, self.platform, self.work = model, platform, model.work
-        self.begin_s = platform.begin_s
+    def _have(self, jobs: Windowed) -> None:
+        """Have the jobs of these rows, of which nothing is recorded yet."""
         self.take(jobs, np.zeros(len(jobs.warm) + len(jobs.arriving)))
         self._earlier_s[: self.warm] = self.begin_s - self.submit_s[: self.warm]
         self.runs = self.new_runs()
@@ -67,7 +58,7 @@ class _Rigid:
         """Return a uniform number for each slot, if an order asks for it."""
         return stream(self.model.seed, "order", "draw").random(len(self.rows)) if asked else np.empty(0)
 
-    def waiting(self) -> Ints:
+    def _waiting(self) -> Ints:
         """Return the rows of the jobs that wait, if none runs and none is to come."""
         found: Ints = self.rows[undone_slots(self.runs)]
         return found
@@ -131,17 +122,18 @@ class Queue(_Rigid):
 
     Parameters
     ----------
-    model, options, platform
-        The model, its options, and its machines.
+    model, options
+        The model, and its options.
     """
 
-    def __init__(self, model: Model, options: QueueOptions, platform: Platform) -> None:
+    def __init__(self, model: Model, options: QueueOptions) -> None:
+        super().__init__(model)
         jobs = windowed(model.work, (model.begin_s, model.end_s))
         self.options, self._kill = options, options.overrun == "kill"
-        free = int(platform.free[0])
+        free = int(self.platform.free[0])
         ran = [model.work.job(row) for row in jobs.warm.tolist()]
         runs = np.array(run_on(ran, model.begin_s, free=free, kill=self._kill), np.bool_)
-        super().__init__(model, platform, jobs._replace(warm=jobs.warm[runs]))
+        self._have(jobs._replace(warm=jobs.warm[runs]))
         self.arrives_s: Floats = self.submit_s.copy()  # as the queue sees it
         self.arrives_s[: self.warm] = model.begin_s
         self.draws: Floats = self.drawn(asked=options.draws)
@@ -168,9 +160,9 @@ class Queue(_Rigid):
         """How many jobs, the first ones, are not counted."""
         return self.options.warm_jobs
 
-    def run(self, stop_s: float) -> bool:
-        """Run it up to an instant; return whether each job had a number."""
-        return self.platform.run(
+    def _go_on(self, stop_s: float) -> None:
+        """Go on up to an instant; refuse an order that gave no number for a job."""
+        fine = self.platform.run(
             self.runs,
             queue=self.state,
             submit_s=self.arrives_s,
@@ -179,17 +171,14 @@ class Queue(_Rigid):
             until_s=self.model.end_s,
             stop_s=stop_s,
         )
-
-    def refuse(self) -> None:
-        """Raise the error of the job for which an order gave no number."""
-        slot, now = refused_by_queue(self.state)
-        job = self.work.job(int(self.rows[slot]))
-        raise_refused(job, now, self.options.order, self.options.backfill_order)
+        if not fine:
+            slot, now = refused_by_queue(self.state)
+            job = self.work.job(int(self.rows[slot]))
+            raise_refused(job, now, self.options.order, self.options.backfill_order)
 
     def carried(self, slots: Ints, jobs: Workload, later: Workload) -> Self:
         """Return another one that is where this one is; see `simmodels.replay.snapshot.Stopped`."""
-        made = copy(self)
-        made.platform = self.platform.copied()
+        made = self._copied()
         made.options = replace(self.options, warm_jobs=int(warm_left(self.state)))
         made.work = Workload.concat([jobs, later], name=self.work.name)
         coming = windowed(later, (self.begin_s, self.model.end_s)).arriving + len(jobs)
@@ -212,12 +201,12 @@ class Queue(_Rigid):
 
     def set_draws(self, draws: Floats) -> None:
         """Use other drawn numbers."""
-        self.draws = draws
+        super().set_draws(draws)
         set_draw(self.state, draws)
 
-    def schedule(self, until_s: float) -> Schedule:
-        """Return the schedule of what happened up to an instant, infinity for to the end."""
-        until_s = min(until_s, self.model.end_s)
+    def schedule(self) -> Schedule:
+        """Return the schedule as far as it has come."""
+        until_s = min(self._reached_s, self.model.end_s)
         found = self.platform.recorded(self.runs, until_s)
         terms = Terms(overrun=self.options.overrun, modelled=True, limits=self.options.limits)
         parts = found.parts_table(self.rows[found.slot])
@@ -229,13 +218,14 @@ class Placer(_Rigid):
 
     Parameters
     ----------
-    model, options, platform
-        The model, its options, and its machines.
+    model, options
+        The model, and its options.
     """
 
-    def __init__(self, model: Model, options: PlacementOptions, platform: Platform) -> None:
-        super().__init__(model, platform, windowed(model.work, (model.begin_s, model.end_s)))
-        self.options, work, rows = options, model.work, self.rows
+    def __init__(self, model: Model, options: PlacementOptions) -> None:
+        super().__init__(model)
+        self._have(windowed(model.work, (model.begin_s, model.end_s)))
+        self.options, work, rows, platform = options, model.work, self.rows, self.platform
         of_order = Rows((options.order_of_queue.columns, ()), len(rows))
         of_order.fill_all(work, rows)
         self.state = options.open(
@@ -250,11 +240,9 @@ class Placer(_Rigid):
         )
         fill_lengths(self.runs, *job_columns(self.state)[2:4], platform.speed.min())
 
-    draws: Floats = np.empty(0)  # what it draws belongs to its state
-
-    def run(self, stop_s: float) -> bool:
-        """Run it up to an instant; return whether each job had a number."""
-        return self.platform.run(
+    def _go_on(self, stop_s: float) -> None:
+        """Go on up to an instant; refuse an order that gave no number for a job."""
+        fine = self.platform.run(
             self.runs,
             placer=self.state,
             submit_s=self.submit_s,
@@ -262,22 +250,19 @@ class Placer(_Rigid):
             until_s=self.model.end_s,
             stop_s=stop_s,
         )
+        if not fine:
+            slot, now = refused(self.state)
+            raise_refused(self.work.job(int(self.rows[slot])), now, self.options.order_of_queue, None)
 
-    def refuse(self) -> None:
-        """Raise the error of the job for which the order gave no number."""
-        slot, now = refused(self.state)
-        raise_refused(self.work.job(int(self.rows[slot])), now, self.options.order_of_queue, None)
-
-    def copied(self) -> Self:
+    def _copied(self) -> Self:
         """Return another one that is where this one is."""
-        made = copy(self)
-        made.platform = self.platform.copied()
+        made = super()._copied()
         made.runs, made.state = copied_runs(self.runs), copied_placement(self.state)
         return made
 
-    def schedule(self, until_s: float) -> Schedule:
-        """Return the schedule of what happened up to an instant, infinity for to the end."""
-        until_s = min(until_s, self.model.end_s)
+    def schedule(self) -> Schedule:
+        """Return the schedule as far as it has come."""
+        until_s = min(self._reached_s, self.model.end_s)
         found = self.platform.recorded(self.runs, until_s)
         begin_s, end_s = self.begin_s, self._end_s(found, until_s)
         about = self.options.about()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import Terms
 from simmodels.ground.compiled import compilable
-from simmodels.ground.numbers import Floats
+from simmodels.ground.numbers import Floats, Ints
 from simmodels.ground.streams import stream
 from simmodels.passes.queue_transfer import carry_on
 from simmodels.policies.associations import Associations
@@ -18,7 +18,7 @@ from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
 from simmodels.replay.queue_loop import carry_on_loop, loop_now, new_loop, replay
-from simmodels.replay.snapshot import Snapshot, require_whole
+from simmodels.replay.snapshot import Stopped
 from simmodels.results.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.structures.queue_state import (
     arrived_slots,
@@ -33,10 +33,10 @@ from simmodels.work.workload import Workload
 _Column = TypeVar("_Column", NDArray[np.float64], NDArray[np.int8], NDArray[np.bool_])
 
 
-class Replay:
+class Replay(Stopped):
     """A workload on one pool of cores, on the compiled engine, that can be stopped, looked at, and gone on with.
 
-    A *slot* is a job's number in order of arrival, among the jobs whose cores and runtime are known.
+    It has the jobs whose cores and runtime are known.
 
     Parameters
     ----------
@@ -86,9 +86,9 @@ class Replay:
             columns = tuple(column[self._rows] for column in columns)  # type: ignore[assignment]
         self.columns = columns
         self.submit_s = columns[0]
+        self.begin_s = float(self.submit_s.min(initial=0.0))
         slots = len(self.submit_s)
         self._by_event = options.decide == "event"
-        self.draws: Floats = np.empty(0)
         self._associations = options.associations(slots) if associations is None else associations.carried(slots)
         if self._associations is not None:
             self._associations.fill_all(workload, slice(None) if self._rows is None else self._rows)
@@ -99,8 +99,6 @@ class Replay:
         self.start_s = np.full(slots, np.nan)
         self.end_s = np.full(slots, np.nan)
         self._changes = 0
-        self._left = False
-        self._reached_s = -math.inf
 
     def run(self, until_s: float = math.inf, *, slots: int | None = None, watched: int = -1) -> None:
         """Go on until there is nothing more to do, or up to the first instant at or after `until_s`.
@@ -121,7 +119,7 @@ class Replay:
             An order gave no number for a job; what a Python order raised is raised again. Or a run ended with an error,
             or was left by Ctrl-C: there is no going on from there.
         """
-        require_whole(left=self._left)
+        self.require_whole()
         if watched >= 0 and not math.isnan(self.start_s[watched]):
             return
         stop = len(self.submit_s) if slots is None else slots
@@ -138,19 +136,22 @@ class Replay:
             raise_refused(job, now, self.options.order, self.options.backfill_order)
         self._left = False
 
-    def snapshot(self) -> "Snapshot[Replay]":
-        """Return where the replay is, which stays so while the replay goes on."""
-        require_whole(left=self._left)
-        slots = present_slots(self._queue)
-        coming = np.arange(arrived_slots(self._queue), len(self.submit_s))
-        jobs, later = (self.workload.take(each if self._rows is None else self._rows[each]) for each in (slots, coming))
-        kept = self.carried(slots, jobs, later)
-        if self.options.draws:
-            kept.set_draws(np.concatenate((self.draws[slots], self.draws[coming])))
-        at_s = self._reached_s
-        if at_s == -math.inf:  # nothing has happened
-            at_s = float(self.submit_s.min(initial=0.0))
-        return Snapshot(at_s=at_s, jobs=jobs, start_s=kept.start_s[: len(jobs)].copy(), later=later, _at=kept)
+    def present(self) -> Ints:
+        """Return int64[k], the slots that wait or run, increasing."""
+        found: Ints = present_slots(self._queue)
+        return found
+
+    def coming(self) -> Ints:
+        """Return int64[k], the slots that are still to come, increasing."""
+        return np.arange(arrived_slots(self._queue), len(self.submit_s))
+
+    def jobs_at(self, slots: Ints) -> Workload:
+        """Return the jobs of some slots, in this order."""
+        return self.workload.take(slots if self._rows is None else self._rows[slots])
+
+    def running_s(self) -> tuple[Floats, Floats]:
+        """Return float64[slots] twice, when those that started did, and when they end; NaN for those that wait."""
+        return self.start_s, self.end_s
 
     def carried(self, slots: NDArray[np.int64], jobs: Workload, later: Workload) -> "Replay":
         """Return another replay that is where this one is; see `Stopped`."""
@@ -168,7 +169,7 @@ class Replay:
 
     def set_draws(self, draws: Floats) -> None:
         """Use other drawn numbers."""
-        self.draws = draws
+        super().set_draws(draws)
         set_draw(self._queue, draws)
 
     def set_order(self, order: str | Priority, backfill_order: str | Priority | None = None, *, now_s: float) -> None:

@@ -1,7 +1,9 @@
 """Snapshot: where a replay is at an instant, from which any number of futures go on."""
 
+import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 
@@ -11,23 +13,71 @@ from simmodels.ground.streams import stream
 from simmodels.work.workload import Workload
 
 
-class Stopped(Protocol):
-    """A replay that has stopped before an instant."""
+class Stopped(ABC):
+    """A replay that can be stopped before an instant, looked at, and gone on with.
+
+    A *slot* is a job's number in order of arrival, or a task's number.
+
+    Attributes
+    ----------
+    seed
+        Of what is drawn.
+    begin_s
+        When it begins, in seconds.
+    submit_s
+        When the job of each slot is submitted, in seconds.
+    draws
+        A uniform number for each slot, if an order asks for it; else none.
+    kept
+        The jobs of the snapshot of which it is, those that waited or ran, and those to come; None of one that goes on.
+    """
 
     seed: int
+    begin_s: float
+    submit_s: Floats
+    draws: Floats = np.empty(0)
+    kept: tuple[Workload, Workload] | None = None
+    _left = False  # whether a run was left, or ended with an error
+    _reached_s = -math.inf  # up to which instant all has happened
 
-    @property
-    def submit_s(self) -> Floats:
-        """When the job of each slot is submitted, in seconds."""
+    def require_whole(self) -> None:
+        """Refuse to go on (`RequestError`) after an error, or from the middle of an instant, where Ctrl-C left it."""
+        if self._left:
+            raise RequestError("the replay failed, or was interrupted in the middle of an instant", "make a new one")
 
-    @property
-    def end_s(self) -> Floats:
-        """When the job of each slot ends, in seconds; NaN for one that has not started."""
+    def snapshot(self) -> "Snapshot[Self]":
+        """Return where the replay is, which stays so while the replay goes on."""
+        self.require_whole()
+        slots, coming = self.present(), self.coming()
+        jobs, later = self.jobs_at(slots), self.jobs_at(coming)
+        made = self.carried(slots, jobs, later)
+        made.kept = jobs, later
+        if len(self.draws):
+            made.set_draws(np.concatenate((self.draws[slots], self.draws[coming])))
+        at_s = self.begin_s if self._reached_s == -math.inf else self._reached_s
+        return Snapshot(at_s=at_s, jobs=jobs, start_s=self.running_s()[0][slots], later=later, _at=made)
 
-    @property
-    def draws(self) -> Floats:
-        """A uniform number for each slot, if an order asks for it; else none."""
+    def set_draws(self, draws: Floats) -> None:
+        """Use other drawn numbers."""
+        self.draws = draws
 
+    @abstractmethod
+    def present(self) -> Ints:
+        """Return int64[k], the slots that wait or run, increasing."""
+
+    @abstractmethod
+    def coming(self) -> Ints:
+        """Return int64[k], the slots that are still to come, increasing."""
+
+    @abstractmethod
+    def jobs_at(self, slots: Ints) -> Workload:
+        """Return the jobs of some slots, in this order."""
+
+    @abstractmethod
+    def running_s(self) -> tuple[Floats, Floats]:
+        """Return float64[slots] twice, when those that run began, and when they end; NaN for those that wait."""
+
+    @abstractmethod
     def carried(self, slots: Ints, jobs: Workload, later: Workload) -> Self:
         """Return another replay that is where this one is.
 
@@ -40,15 +90,6 @@ class Stopped(Protocol):
         later
             What is to come.
         """
-
-    def set_draws(self, draws: Floats) -> None:
-        """Use other drawn numbers."""
-
-
-def require_whole(*, left: bool) -> None:
-    """Refuse to go on (`RequestError`) after an error, or from the middle of an instant, where Ctrl-C left it."""
-    if left:
-        raise RequestError("the replay failed, or was interrupted in the middle of an instant", "make a new one")
 
 
 Replayed = TypeVar("Replayed", bound=Stopped)
@@ -109,9 +150,10 @@ class Snapshot(Generic[Replayed]):
             what = f"job {coming.job_id[early[0]]} is submitted at {coming.submit_s[early[0]]:g} s"
             raise RequestError(what, f"a later job comes at {self.at_s:g} s, where the snapshot was taken, or after it")
         made = self._at.carried(np.arange(len(jobs)), jobs, coming)
-        over = np.flatnonzero(made.end_s[: len(jobs)] < self.at_s)
+        _, end_s = made.running_s()
+        over = np.flatnonzero(end_s[: len(jobs)] < self.at_s)
         if runtime_s is not None and len(over):
-            what = f"job {jobs.job_id[over[0]]} would have ended at {made.end_s[over[0]]:g} s"
+            what = f"job {jobs.job_id[over[0]]} would have ended at {end_s[over[0]]:g} s"
             raise RequestError(what, f"it runs at {self.at_s:g} s: give it a longer runtime")
         own = self._at.draws
         if len(own):

@@ -1,9 +1,11 @@
 # ruff: noqa: ANN401  options of any type are handed through
 """Models on machines, and auctions, that stop and go on: in pieces, and from a snapshot."""
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,9 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.model import Model
-from simmodels.replay.run_on_machines import ReplayOnMachines, replay_on_machines
+from simmodels.replay.compiled_run import replay_of
+from simmodels.replay.run import Replay
+from simmodels.replay.run_on_machines import ReplayOnMachines
 from tests.attacks import model_drawing
 from tests.attacks.model_runs import run_on_both
 from tests.model_scripts import rigid
@@ -51,19 +55,19 @@ def modelled(work: Any, **given: Any) -> Model:
     """Return the model of what `simulate` is given."""
     found: list[Model] = []
 
-    def keep(model: Model) -> sm.Schedule:
+    def keep(model: Model) -> Replay | ReplayOnMachines:
         found.append(model)
-        return replay_on_machines(model)
+        return replay_of(model)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simmodels.replay.run_on_machines.replay_on_machines", keep)
+        patch.setattr("simmodels.replay.compiled_run.replay_of", keep)
         sm.simulate(work, engine="compiled", **given)
     return found[0]
 
 
-def stopped(model: Model, at_s: float) -> ReplayOnMachines:
+def stopped(model: Model, at_s: float = math.inf) -> Replay | ReplayOnMachines:
     """Return a replay that has stopped at an instant."""
-    replay = ReplayOnMachines(model)
+    replay = replay_of(model)
     replay.run(at_s)
     return replay
 
@@ -85,7 +89,10 @@ def attempts_of(schedule: sm.Schedule, jobs: sm.Workload) -> list[str]:
 def on_both(seed: int, compiled: Callable[[Model], sm.Schedule]) -> None:
     """Hold what is made of a model drawn by chance equal to its schedule of the SimPy engine."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simmodels.replay.run_on_machines.replay_on_machines", compiled)
+        patch.setattr(
+            "simmodels.replay.compiled_run.replay_of",
+            lambda model: SimpleNamespace(run=lambda: None, schedule=lambda: compiled(model)),
+        )
         try:
             found, expected = run_on_both(model_drawing._sites(random.Random(f"forks/{seed}")))
         except (sm.RequestError, sm.StoppedError):  # what is drawn may not go together, or never end
@@ -102,7 +109,7 @@ def on_both(seed: int, compiled: Callable[[Model], sm.Schedule]) -> None:
 @given(SEEDS, INSTANTS)
 def test_a_model_that_stops_now_and_then_is_the_model(seed: int, instants: list[float]) -> None:
     def in_pieces(model: Model) -> sm.Schedule:
-        replay = ReplayOnMachines(model)
+        replay = replay_of(model)
         for at_s in instants:
             replay.run(model.begin_s + at_s)
             replay.snapshot()
@@ -114,7 +121,7 @@ def test_a_model_that_stops_now_and_then_is_the_model(seed: int, instants: list[
 
 def assert_forks_are_what_goes_on(seed: int, instants: list[float]) -> None:
     def with_forks(model: Model) -> sm.Schedule:
-        whole = replay_on_machines(model)
+        whole = stopped(model).schedule()
         replay = stopped(model, model.begin_s + instants[0])
         snapshot = replay.snapshot()
         first, second = snapshot.fork(), snapshot.fork()
@@ -231,7 +238,7 @@ def test_a_schedule_knows_what_has_happened_so_far() -> None:
 )
 def test_there_is_no_going_on_after_an_error(work: Any, given: dict[str, Any]) -> None:
     on = sm.Site(cores_per_machine=4, capacity=[(0, 1), (10, 0), (20, 1), (30, 0), (40, 1)])
-    replay = ReplayOnMachines(replace(modelled(work, on=on, **given), max_requeues=1))
+    replay = replay_of(replace(modelled(work, on=on, **given), max_requeues=1))
     replay.run(25)
     earlier = replay.snapshot().fork()
     for each in (replay, earlier):

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import simmodels as sm
 import workloads as wl
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.replay.run import Replay, Snapshot
+from simmodels.replay.run import Replay
+from simmodels.replay.snapshot import Snapshot
 from tests.simmodels.test_properties import SEED, Machine, machines, options
 
 LOG = wl.tsafrir_estimates(wl.lublin(jobs=600, cores=64, seed=5, load=1.1), seed=5)
