@@ -1,6 +1,7 @@
 """Building: the processes of a model, run to its end."""
 
 import math
+from dataclasses import asdict
 
 from simmodels.clusters.site import Site
 from simmodels.entities.auctioneer import Auctioneer
@@ -68,20 +69,12 @@ def _cluster(env: Environment, site: Site) -> Cluster:
     )
     if site.capacity is not None:
         TraceCapacity(env, cluster, site.capacity, removes=site.removes)
-    if (law := site.failures) is not None:
-        Failures(env, cluster, mtbf_s=law.mtbf_s, repair_s=law.repair_s, shape=law.shape)
+    if site.failures is not None:
+        Failures(env, cluster, **asdict(site.failures))
     for each in site.maintenance:
-        Maintenance(
-            env,
-            cluster,
-            start_s=each.start_s,
-            duration_s=each.duration_s,
-            machines=each.machines,
-            notice_s=each.notice_s,
-            mode=each.mode,
-        )
-    if (policy := site.sleep) is not None:
-        SleepWhenIdle(env, cluster, after_s=policy.after_s, boot_s=policy.boot_s, awake=policy.awake)
+        Maintenance(env, cluster, **asdict(each))
+    if site.sleep is not None:
+        SleepWhenIdle(env, cluster, **asdict(site.sleep))
     return cluster
 
 
