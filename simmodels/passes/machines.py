@@ -260,23 +260,19 @@ def new_placement_state(columns, demand, size, is_open, filled, placing, lengths
     made.place = np.full(slots, NOWHERE)
     made.before = np.full(slots, NOWHERE)
     made.after = np.full(slots, NOWHERE)
-    made.arrived = 0
     made.size = size
     made.open = np.zeros(machines, np.bool_)
     made.rank = np.full(machines, NOWHERE)
     made.ranked = np.empty(machines, np.int64)
-    made.alive = 0
     made.free = np.full(machines, size)
     made.first = np.full(machines, NOWHERE)
     made.waiting = new_sorted_blocks(64)
     made.placed = np.empty(64, np.int64)
-    made.count = 0
     made.rules = placing
     made.key = np.zeros(slots)
     made.ordered, made.moving, made.order = queueing.ordered, queueing.moving, queueing.order
     made.draw, made.rows = queueing.draw, queueing.rows
     made.refused = NOWHERE
-    made.refused_at = 0.0
     made.filled = filled
     made.fill = np.empty(machines, np.int64)
     for i in range(machines):
@@ -297,11 +293,8 @@ def new_placement_state(columns, demand, size, is_open, filled, placing, lengths
     made.likely = np.empty(min(2 * placing.distance + 1, machines))
     made.plans = np.zeros(machines, np.int64)
     made.heap = np.empty(64, np.int64)
-    made.heap_size = 0
     made.use = placing.use
     made.use_since = now
-    made.use_sum = 0.0
-    made.load = 0
     made.stretch = 1.0
     made.lengths = lengths
     made.weights = weights

@@ -50,11 +50,8 @@ def new_clock(begins, warm, clusters):
     """
     made = structref.new(CLOCK)
     made.now = begins
-    made.begun = False
     made.came = warm
     made.wake = np.inf
-    made.undone = 0
-    made.draining = made.leaving = made.closing = False
     made.looks = made.decided = True
     made.idle = -1
     made.repairs = np.zeros(clusters, np.int64)

@@ -88,8 +88,6 @@ def new_occupancy(state, size, speed, first_of, jobs):
     made.machine = np.empty(64 + _RUNS * jobs, np.int32)
     made.machines = np.empty(64 + _RUNS * jobs, np.int32)
     made.cores = np.empty(64 + _RUNS * jobs, np.int64)
-    made.runs = 0
-    made.attempts = 0
     for cluster in range(first_of.size - 1):
         slowest = speed[first_of[cluster] : first_of[cluster + 1]].min()
         made.slowest[cluster] = slowest

@@ -108,7 +108,6 @@ def new_outages(life, repair, planned, sleep, begin):
     made.failures = np.zeros(failing, np.int64)
     made.repair = repair
     made.failed = np.zeros(max(failing, planned.of.shape[1]), np.bool_)
-    made.short = False
     made.start, made.end, made.mode, made.of = planned.start, planned.end, planned.mode, planned.of
     made.notified = np.minimum(np.maximum(planned.start - planned.notice, begin), planned.start)
     made.phase = np.where(made.notified < planned.start, _AHEAD, _NOTICED)

@@ -111,7 +111,6 @@ def new_power(state, changes, draws, outages, begin):
     made.state = state
     made.outages = outages
     made.own = state.copy() if outages.any else state
-    made.change_said = 0
     made.leaves = np.full(state.size, switching.OPEN)
     made.why = np.full(state.size, -1.0)
     made.turn = np.zeros(state.size, np.int64)
@@ -123,12 +122,8 @@ def new_power(state, changes, draws, outages, begin):
     made.mode, made.notices = changes.mode, changes.notices
     made.announced = np.zeros(made.time.size, np.bool_)
     made.begin = begin
-    made.next_change = 0
-    made.next_notice = 0
     made.farthest = -1
     made.draws = draws
-    made.drawn = 0
-    made.draining = False
     return made
 
 

@@ -56,13 +56,8 @@ def new_loop(slots, by_event):
     loop = structref.new(LOOP)
     loop.ends = np.empty(64, np.float64)
     loop.slots = np.empty(64, np.int64)
-    loop.size = 0
-    loop.coming = 0
     loop.turn = np.empty(slots if by_event else 0, np.int64)
-    loop.turns = 0
     loop.due = np.empty(64, np.int64)
-    loop.first_due = 0
-    loop.last_due = 0
     loop.now = -np.inf
     return loop
 

@@ -97,8 +97,6 @@ def new_runs(whole, estimate, earlier, machines, checkpoints, most_requeues):
     made.outcome = np.empty(room, np.int8)
     made.place = np.empty(room, np.int64)
     made.heap = np.empty(room, np.int64)
-    made.count = 0
-    made.size = 0
     made.now = np.full(earlier.size, NOWHERE)
     made.whole = whole
     made.estimate = estimate
@@ -108,14 +106,11 @@ def new_runs(whole, estimate, earlier, machines, checkpoints, most_requeues):
     made.restart = np.zeros(earlier.size)
     made.requeues = np.zeros(earlier.size, np.int64)
     made.most_requeues = most_requeues
-    made.stuck = False
-    made.repairs = 0
     made.interval, made.cost, made.coming_back = checkpoints
     made.since = np.full(machines, np.nan)
     made.off = np.empty(64, np.int64)
     made.off_from = np.empty(64)
     made.off_to = np.empty(64)
-    made.spans = 0
     return made
 
 

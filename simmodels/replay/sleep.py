@@ -77,11 +77,7 @@ def new_sleep(after, boot, awake, state, begin):
     made.coming = np.empty(64, np.int64)
     made.comes = np.empty(64)
     made.said = np.empty(64, np.int64)
-    made.coming_first = made.coming_end = 0
-    made.sleeping = 0
-    made.due = np.empty(0, np.int64)
     made.look = np.inf
-    made.rings = False
     note_power(made, state, begin)
     return made
 

@@ -98,11 +98,7 @@ def new_limits(slots, columns, parties, counts_submitted):
     limits.cohorts = new_sorted_blocks(1)
     limits.backfill_cohorts = new_sorted_blocks(1)
     limits.displaced = np.empty(64, np.int64)
-    limits.displaced_size = 0
     limits.counts_submitted = counts_submitted
-    limits.outside = 0
-    limits.may_enter = False
-    limits.tightened = False
     return limits
 
 

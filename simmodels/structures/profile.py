@@ -39,7 +39,6 @@ def new_profile(now, free):
     made = structref.new(PROFILE)
     made.time = np.empty(64, np.float64)
     made.free = np.empty(64, np.int64)
-    made.segments = 0
     reset(made, now, free)
     return made
 

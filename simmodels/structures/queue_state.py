@@ -183,22 +183,12 @@ def _new_queue(
     made.shared = shared
     made.fair = fair
     made.holds = limited and backfilling != CONSERVATIVE and not (moving or backfill_moving)
-    made.hidden = 0
     made.free = free
-    made.arrived = 0
-    made.visible_below = 0
-    made.overdue_below = 0
-    made.warm_started = 0
-    made.begun = 0
-    made.backfilled = 0
-    made.look_again = False
     made.shadow = np.nan
     made.next_reserved_start = np.inf
     made.freed_until = -np.inf
-    made.has_unreserved = False
     made.needs_replan = True
     made.refused = -1
-    made.refused_at = 0.0
     made.placed = np.empty(64, np.int64)
     made.slots = np.empty(64, np.int64)
     made.slots2 = np.empty(64, np.int64)

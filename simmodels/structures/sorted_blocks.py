@@ -75,8 +75,6 @@ def new_sorted_blocks(blocks):
     made.min_estimate = np.empty(blocks, np.float64)
     made.sum_cores = np.zeros(blocks, np.int64)
     made.chain = np.arange(blocks)
-    made.blocks = 0
-    made.size = 0
     return made
 
 

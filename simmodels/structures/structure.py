@@ -16,6 +16,8 @@ from simmodels.ground.compiled import compiled
 class Structure(types.StructRef):
     """The numba type of a mutable structure of named fields, shared by reference.
 
+    What nobody writes of a new one is 0 or False, or an array without entries: numba's `structref.new` says so.
+
     Parameters
     ----------
     handle
