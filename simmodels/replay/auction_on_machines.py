@@ -10,12 +10,11 @@ from simmodels.model import Model
 from simmodels.passes.auction_events import add_free, all_waiting, export_results, finishes, refused_task
 from simmodels.policies.auction_options import AuctionOptions, Kinds, WorkflowColumns, open_auction, raise_refused_bid
 from simmodels.replay.auction_loop import run_auction
-from simmodels.replay.queue_loop import came_to, copied_loop, new_loop
+from simmodels.replay.queue_loop import came_to, new_loop
 from simmodels.replay.run_on_machines import ReplayOnMachines
-from simmodels.replay.runs import copied_runs
 from simmodels.results.auction_results import workflow_outcomes
 from simmodels.results.schedule import Schedule
-from simmodels.structures.auction_state import copied_auction
+from simmodels.structures.structure import copy_of
 
 
 class Auction(ReplayOnMachines):
@@ -104,8 +103,8 @@ class Auction(ReplayOnMachines):
     def _copied(self) -> Self:
         """Return another one that is where this one is."""
         made = super()._copied()
-        made.state, made.loop = copied_auction(self.state), copied_loop(self.loop)
-        made.runs = None if self.runs is None else copied_runs(self.runs)
+        made.state, made.loop = copy_of(self.state), copy_of(self.loop)
+        made.runs = None if self.runs is None else copy_of(self.runs)
         return made
 
     def schedule(self) -> Schedule:

@@ -7,7 +7,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
-from simmodels.structures.structure import Handle, Structure, copied
+from simmodels.structures.structure import Handle, Structure
 
 
 class Clock(Handle):
@@ -62,12 +62,6 @@ def new_clock(begins, warm, clusters):
 def now_of(clock):
     """Return the last instant that happened."""
     return clock.now
-
-
-@compiled
-def copied_clock(clock):
-    """Return another clock that is as far."""
-    return copied(clock)
 
 
 @compiled

@@ -15,7 +15,7 @@ from simmodels.ground.streams import Seeds, stream
 from simmodels.model import Model
 from simmodels.passes.switching import MODES, OFF, OPEN
 from simmodels.policies.placement_options import PlacementOptions
-from simmodels.replay.clock import Clock, came_of, copied_clock, new_clock, now_of, start_over
+from simmodels.replay.clock import Clock, came_of, new_clock, now_of, start_over
 from simmodels.replay.loop import run
 from simmodels.replay.occupancy import copied_occupancy, keep_attempts, new_occupancy, parts_of
 from simmodels.replay.outages import Outages, Planned, new_outages
@@ -23,7 +23,7 @@ from simmodels.replay.power import Changes, Power, copied_power, foresee_failure
 from simmodels.replay.runs import Runs, idle_repairs, new_runs, record, stuck_slots
 from simmodels.replay.sleep import Sleep, new_sleep
 from simmodels.results.attempts import PART_TYPES, numbered, unexpected
-from simmodels.structures.structure import Handle, address_of
+from simmodels.structures.structure import Handle, address_of, copy_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -213,7 +213,7 @@ class Platform:
         if self.occupancy is not None:
             made.occupancy = copied_occupancy(self.occupancy, made.states)
         if self.clock is not None:
-            made.clock = copied_clock(self.clock)
+            made.clock = copy_of(self.clock)
         return made
 
     def recorded(self, runs: Runs, until_s: float, submit_s: Floats | None = None) -> Recorded:

@@ -15,7 +15,7 @@ from simmodels.ground.signals import heed_signals
 from simmodels.passes.queue_events import arrive, decide, finish, next_promise
 from simmodels.structures.agenda import pop, push
 from simmodels.structures.arrays import grown
-from simmodels.structures.structure import Handle, Structure, copied
+from simmodels.structures.structure import Handle, Structure
 
 
 class Loop(Handle):
@@ -94,12 +94,6 @@ def carry_on_loop(loop, old, by_event, kept, ended):
         push(loop.ends, loop.slots, k, ended[slot], own)
     loop.size = old.size
     loop.turns = old.size if by_event else 0
-
-
-@compiled
-def copied_loop(loop):
-    """Return another loop that is where this one is."""
-    return copied(loop)
 
 
 @compiled

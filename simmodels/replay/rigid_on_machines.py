@@ -18,12 +18,13 @@ from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
 from simmodels.replay.platform import Recorded
 from simmodels.replay.run_on_machines import ReplayOnMachines
-from simmodels.replay.runs import Runs, carry_on_runs, copied_runs, fill_lengths, running, undone_slots
+from simmodels.replay.runs import Runs, carry_on_runs, fill_lengths, running, undone_slots
 from simmodels.results.attempts import numbered, unexpected
 from simmodels.results.schedule import UNFINISHED, Schedule
-from simmodels.structures.placement_state import copied_placement, job_columns, mean_machines_used, refused
+from simmodels.structures.placement_state import job_columns, mean_machines_used, refused
 from simmodels.structures.queue_state import QueueState, set_draw, warm_left
 from simmodels.structures.queue_state import refused as refused_by_queue
+from simmodels.structures.structure import copy_of
 from simmodels.work.window import Windowed, run_on, windowed
 from simmodels.work.workload import Workload
 
@@ -257,7 +258,7 @@ class Placer(_Rigid):
     def _copied(self) -> Self:
         """Return another one that is where this one is."""
         made = super()._copied()
-        made.runs, made.state = copied_runs(self.runs), copied_placement(self.state)
+        made.runs, made.state = copy_of(self.runs), copy_of(self.state)
         return made
 
     def schedule(self) -> Schedule:

@@ -14,7 +14,7 @@ from simmodels.passes import switching
 from simmodels.passes.checkpointing import completed, lasts, leaves, left_if, worked
 from simmodels.structures import heap
 from simmodels.structures.arrays import grown
-from simmodels.structures.structure import Handle, Structure, copied
+from simmodels.structures.structure import Handle, Structure
 
 NOWHERE: Final = np.int64(-1)
 DONE: Final = 0
@@ -276,12 +276,6 @@ def record(runs, until):
     machine = np.concatenate((runs.off[:k], open_))
     off_from = np.concatenate((runs.off_from[:k], runs.since[open_]))
     return of_attempts, (machine, off_from, np.concatenate((runs.off_to[:k], np.full(open_.size, np.inf))))
-
-
-@compiled
-def copied_runs(runs):
-    """Return the same record again, which goes on by itself."""
-    return copied(runs)
 
 
 @compiled

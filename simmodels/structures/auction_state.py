@@ -15,7 +15,7 @@ from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Ints
 from simmodels.structures.arrays import grown
 from simmodels.structures.signatures import BID_FUNCTION
-from simmodels.structures.structure import Handle, Structure, copied, found_at
+from simmodels.structures.structure import Handle, Structure, found_at
 from simmodels.work.curve import FOREVER
 
 # What a task is doing.
@@ -404,9 +404,3 @@ def append_rigid(auction, submit, length, cores, kind, ccr):
         auction.tail = _filled(auction.tail, point, 1, 0.0)  # no area follows a point at infinity
         point += 1
     _count_in(auction, 1, 1)
-
-
-@compiled
-def copied_auction(state):
-    """Return the same state again, which goes on by itself."""
-    return copied(state)

@@ -16,7 +16,7 @@ from simmodels.ground.compiled import compiled
 from simmodels.structures.arrays import grown
 from simmodels.structures.signatures import KEY_FUNCTION
 from simmodels.structures.sorted_blocks import SORTED_BLOCKS
-from simmodels.structures.structure import Handle, Structure, copied
+from simmodels.structures.structure import Handle, Structure
 
 FIRST_FIT: Final = 0
 TARGET_STRETCH: Final = 1
@@ -215,9 +215,3 @@ def refused(state):
 def mean_machines_used(state, begin, now):
     """Return the mean of the machines used (M_use) from one instant, at which its integral began, to another."""
     return (state.use_sum + state.use * (now - state.use_since)) / (now - begin)
-
-
-@compiled
-def copied_placement(state):
-    """Return the same state again, which goes on by itself."""
-    return copied(state)
