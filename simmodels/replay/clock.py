@@ -25,6 +25,7 @@ CLOCK: Final = Structure(
         # of machines
         ("draining", types.boolean),
         ("leaving", types.boolean),  # whether one will go
+        ("sleeps", types.boolean),  # whether any goes to sleep
         ("looks", types.boolean),  # whether it is to be looked, once all of an instant is decided, which may sleep
         ("decided", types.boolean),  # whether something was decided since it was looked last
         ("closing", types.boolean),  # whether all was done at the last instant
@@ -36,7 +37,7 @@ CLOCK: Final = Structure(
 
 
 @compiled
-def new_clock(begins, warm, clusters):
+def new_clock(begins, warm, clusters, sleeps):
     """Return the clock of a run of which nothing has happened.
 
     Parameters
@@ -47,12 +48,15 @@ def new_clock(begins, warm, clusters):
         How many jobs run then, the first ones.
     clusters
         How many clusters there are.
+    sleeps
+        Whether a machine of any goes to sleep.
     """
     made = structref.new(CLOCK)
     made.now = begins
     made.came = warm
     made.wake = np.inf
-    made.looks = made.decided = True
+    made.sleeps = made.looks = sleeps
+    made.decided = True
     made.idle = -1
     made.repairs = np.zeros(clusters, np.int64)
     return made

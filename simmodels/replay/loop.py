@@ -170,16 +170,6 @@ def _repaired(powers, before, begins):
 
 
 @compiled
-def _any_sleeps(powers):
-    """Return whether machines go to sleep."""
-    found = False
-    for address in powers:
-        if address:
-            found = found or _power_at(address).outages.sleep.after < np.inf
-    return found
-
-
-@compiled
 def _look(queue, auction, placer, occupancy, size, powers, decided, now):
     """Let machines be woken for what waits, or go to sleep, after all of an instant.
 
@@ -233,11 +223,11 @@ def _switch_all(placer, occupancy, runs, powers, touched, more, now):
 
     Returns
     -------
-    bool, bool, bool, int64[k]
-        Whether anything changed; whether a machine drains; whether one will go, if anything changed; the slots of
-        attempts that were lost.
+    bool, bool, bool, bool, int64[k]
+        Whether anything changed; whether a machine drains; whether one will go, if anything changed; whether the times
+        of further failures are to be drawn; the slots of attempts that were lost.
     """
-    changed = draining = leaving = False
+    changed = draining = leaving = short = False
     lost = np.empty(0, np.int64)
     for cluster in range(powers.size):
         more[cluster] = 0
@@ -257,13 +247,14 @@ def _switch_all(placer, occupancy, runs, powers, touched, more, now):
                 freed |= switch_off(occupancy, power, cluster)
             note_power(power.outages.sleep, power.state, now)
         draining |= power.draining
+        short |= power.outages.short
         if not (switched or freed):
             continue
         changed = True
         if occupancy is not None:
             more[cluster], leaves = offer(occupancy, cluster)
             leaving |= leaves
-    return changed, draining, leaving, lost
+    return changed, draining, leaving, short, lost
 
 
 @compiled
@@ -303,16 +294,6 @@ def _begin(queue, auction, placer, occupancy, runs, clock, states, speed, kill):
     if warm > 0 or queue is None:
         clock.wake = _next_wake(queue, auction, placer, now)
     clock.begun = True
-
-
-@compiled
-def _any_short(powers):
-    """Return whether the times of further failures of a machine are to be drawn."""
-    found = False
-    for address in powers:
-        if address:
-            found = found or _power_at(address).outages.short
-    return found
 
 
 @compiled
@@ -378,8 +359,7 @@ def run(
     # Kept, since a call with a structure, or a look into one, costs as much as all that these do.
     now, came, wake, looks = clock.now, clock.came, clock.wake, clock.looks
     draining, leaving = clock.draining, clock.leaving
-    ends_at, switch_at, sleeps = next_end(runs), _next_switch(powers), _any_sleeps(powers)
-    looks &= sleeps
+    ends_at, switch_at, sleeps = next_end(runs), _next_switch(powers), clock.sleeps
     fine, freed, short = True, False, False
     while fine and not short and not runs.stuck:
         heed_signals()
@@ -439,9 +419,9 @@ def run(
             _start_placed(placer, runs, speed, now)
             ends_at = next_end(runs)
         if switch_at <= now or draining or freed:
-            changed, draining, leaves, lost = _switch_all(placer, occupancy, runs, powers, touched, more, now)
+            changed, draining, leaves, short, lost = _switch_all(placer, occupancy, runs, powers, touched, more, now)
             freed = False
-            switch_at, short = _next_switch(powers), _any_short(powers)
+            switch_at = _next_switch(powers)
             if changed:
                 happens = True
                 leaving = leaves

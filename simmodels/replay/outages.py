@@ -15,13 +15,13 @@ from numba.experimental import structref
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Flags, Floats, Ints
 from simmodels.passes import switching
-from simmodels.replay.sleep import SLEEP, come, doze, find_due, wake
+from simmodels.replay.sleep import SLEEP, come, doze
 from simmodels.structures.structure import Handle, Structure
 
 _AHEAD: Final = 0
 _NOTICED: Final = 1
 _BEGUN: Final = 2
-_DOZE: Final = -2  # behind failures and maintenance: machines go to sleep, ...
+DOZE: Final = -2  # behind failures and maintenance: machines go to sleep, ...
 _COME: Final = -1  # ... and one that boots is on
 
 
@@ -116,12 +116,12 @@ def new_outages(life, repair, planned, sleep, begin):
     for machine in range(failing):
         made.at[machine] = begin + life[machine, 0]
     made.at[failing : failing + windows] = made.notified
-    _look_ahead(made)
+    look_ahead(made)
     return made
 
 
 @compiled
-def _look_ahead(outages):
+def look_ahead(outages):
     """Note when the next thing happens."""
     outages.next = np.inf
     for at in outages.at:
@@ -129,32 +129,22 @@ def _look_ahead(outages):
 
 
 @compiled
-def _say(outages, which, at):
+def say(outages, which, at):
     """Note when one of them does the next thing."""
     outages.at[which] = at
     outages.count += 1
     outages.said[which] = outages.count
-    _look_ahead(outages)
+    look_ahead(outages)
 
 
 @compiled
-def foresee(outages, life, now):
-    """Go on with further failures; `life` begins with the times that are known, and `now` is the last instant."""
-    known = outages.life.shape[1]
-    outages.life, outages.short = life, False
-    for machine in np.flatnonzero(outages.failures == known):  # it was repaired now
-        outages.at[machine] = now + life[machine, known]
-    _look_ahead(outages)
-
-
-@compiled
-def _say_who_comes(outages):
+def say_who_comes(outages):
     """Note which machine is on next that boots."""
     sleep, which = outages.sleep, outages.at.size + _COME
     outages.at[which] = np.inf
     if sleep.coming_first < sleep.coming_end:
         outages.at[which], outages.said[which] = sleep.comes[sleep.coming_first], sleep.said[sleep.coming_first]
-    _look_ahead(outages)
+    look_ahead(outages)
 
 
 @compiled
@@ -164,7 +154,7 @@ def next_due(outages, now, notices):
     if outages.next <= now:
         failing = outages.life.shape[0]
         for which in range(outages.at.size):
-            ahead = failing <= which < outages.at.size + _DOZE and outages.phase[which - failing] == _AHEAD
+            ahead = failing <= which < outages.at.size + DOZE and outages.phase[which - failing] == _AHEAD
             due = outages.at[which] <= now and ahead == notices
             if due and (first < 0 or outages.said[which] < outages.said[first]):
                 first = which
@@ -177,60 +167,40 @@ def carry_out(outages, which, now):
     failing = outages.life.shape[0]
     if which == outages.at.size + _COME:
         come(outages.sleep)
-        _say_who_comes(outages)
+        say_who_comes(outages)
         return -1.0
-    if which == outages.at.size + _DOZE:
+    if which == outages.at.size + DOZE:
         doze(outages.sleep)
-        _say(outages, which, np.inf)
+        say(outages, which, np.inf)
         return -1.0
     if which < failing:
         outages.failed[which] = not outages.failed[which]
         if outages.failed[which]:
-            _say(outages, which, now + outages.repair)
+            say(outages, which, now + outages.repair)
             return -1.0
         outages.failures[which] += 1
         lived = outages.failures[which]
         if lived == outages.life.shape[1]:
             outages.short = True
-            _say(outages, which, np.inf)  # until `foresee` knows it
+            say(outages, which, np.inf)  # until `foresee_failures` knows it
         else:
-            _say(outages, which, now + outages.life[which, lived])
+            say(outages, which, now + outages.life[which, lived])
         return -1.0
     k = which - failing
     outages.phase[k] += 1
     if outages.phase[k] == _NOTICED:
-        _say(outages, which, outages.start[k])
+        say(outages, which, outages.start[k])
     elif outages.phase[k] == _BEGUN:
         if outages.mode[k] == switching.DRAIN:
             outages.drains[k] = outages.of[k]
         else:
             outages.held[k] = outages.of[k]
-        _say(outages, which, outages.end[k])
+        say(outages, which, outages.end[k])
     else:
         outages.held[k] = False
         outages.drains[k] = False
-        _say(outages, which, np.inf)
+        say(outages, which, np.inf)
     return outages.start[k] - outages.notified[k] if outages.mode[k] == switching.CHECKPOINT else -1.0
-
-
-@compiled
-def wake_machines(outages, own, size, cores, machines, now):
-    """Wake machines until at least `cores` more cores and `machines` more machines are on their way.
-
-    `own` and `size` are int64[machines], what each is by the capacity alone, and its cores.
-    """
-    held = own == switching.OFF
-    for machine in range(held.size):
-        held[machine] |= is_broken(outages, machine)
-    outages.count = wake(outages.sleep, held, size, cores, machines, now, outages.count)
-    _say_who_comes(outages)
-
-
-@compiled
-def let_sleep(outages, state, free, size, now):
-    """Let the machines sleep that have been idle for long enough, or see when the next one will be."""
-    if find_due(outages.sleep, state, free, size, now):
-        _say(outages, outages.at.size + _DOZE, now)
 
 
 @compiled
@@ -251,7 +221,7 @@ def concerned(outages, which):
     failing, sleep = outages.life.shape[0], outages.sleep
     if which < failing:
         return np.full(1, which)
-    if which == outages.at.size + _DOZE:
+    if which == outages.at.size + DOZE:
         return sleep.due
     if which == outages.at.size + _COME:
         return sleep.coming[sleep.coming_first - 1 : sleep.coming_first]

@@ -165,7 +165,8 @@ class Platform:
         powers = np.array([0 if power is None else address_of(power) for power in self.powers], np.int64)
         numbers = np.empty(0, np.int64) if arrivals is None else arrivals
         if self.clock is None:
-            self.clock = new_clock(self.begin_s, warm, len(self.sites))
+            sleeps = any(site.sleep is not None for site in self.sites)
+            self.clock = new_clock(self.begin_s, warm, len(self.sites), sleeps)
         of = (queue, auction, placer, self.occupancy, runs, self.clock, self.states, self.size, self.speed, powers)
         fine = True
         while fine:

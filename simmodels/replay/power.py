@@ -14,18 +14,21 @@ from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.passes import switching
 from simmodels.replay.outages import (
+    DOZE,
     OUTAGES,
     carry_out,
     concerned,
     drains,
-    foresee,
     goes_for,
     hold_drained,
+    is_broken,
     is_held,
-    let_sleep,
+    look_ahead,
     next_due,
-    wake_machines,
+    say,
+    say_who_comes,
 )
+from simmodels.replay.sleep import find_due, wake
 from simmodels.structures.structure import Handle, Structure, copied
 
 
@@ -271,9 +274,13 @@ def look(power, free, size, wanted, now):
         cores = wanted - free[is_open].sum() if wanted > 0 else 0
         machines = sleep.awake - is_open.sum()
         if cores > 0 or machines > 0:
-            wake_machines(outages, power.own, size, cores, machines, now)
-    if wanted == 0:
-        let_sleep(outages, power.state, free, size, now)
+            held = power.own == switching.OFF
+            for machine in range(held.size):
+                held[machine] |= is_broken(outages, machine)
+            outages.count = wake(sleep, held, size, cores, machines, now, outages.count)
+            say_who_comes(outages)
+    if wanted == 0 and find_due(sleep, power.state, free, size, now):
+        say(outages, outages.at.size + DOZE, now)
 
 
 @compiled
@@ -349,8 +356,13 @@ def known_failures(power):
 
 @compiled
 def foresee_failures(power, life, now):
-    """Go on with further failures, see `simmodels.replay.outages.foresee`."""
-    foresee(power.outages, life, now)
+    """Go on with further failures; `life` begins with the times that are known, and `now` is the last instant."""
+    outages = power.outages
+    known = outages.life.shape[1]
+    outages.life, outages.short = life, False
+    for machine in np.flatnonzero(outages.failures == known):  # it was repaired now
+        outages.at[machine] = now + life[machine, known]
+    look_ahead(outages)
 
 
 @compiled
