@@ -1,14 +1,18 @@
 """QueueOptions: how a queue is scheduled; checked once, for both engines."""
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, NoReturn, Self
+
+import numpy as np
 
 from simmodels.clusters.limits import Limits
 from simmodels.clusters.shares import Shares
 from simmodels.errors import RequestError
 from simmodels.ground.durations import as_seconds
-from simmodels.ground.numbers import Floats, Ints, as_integer
+from simmodels.ground.numbers import MOST, Floats, Ints, as_integer
+from simmodels.ground.on_demand import ask_for
 from simmodels.passes.queue_order import set_order
 from simmodels.policies.associations import Associations
 from simmodels.policies.naming import as_order
@@ -17,7 +21,17 @@ from simmodels.policies.order import Order
 from simmodels.policies.parties import Parties, startable
 from simmodels.policies.priority import Priority
 from simmodels.policies.rows import Rows
-from simmodels.structures.queue_state import QueueState, open_queue, set_draw, set_rows
+from simmodels.structures.queue_state import (
+    BACKFILLINGS,
+    LIMITS,
+    PROMISES,
+    SHARES,
+    QueueState,
+    new_queue,
+    no_limits_or_shares,
+    set_draw,
+    set_rows,
+)
 from simmodels.work.vocabulary import IN_QUEUES, OF_AUCTIONS
 from simmodels.work.workload import Job, Workload
 
@@ -26,6 +40,7 @@ Decide = Literal["instant", "event"]
 Overrun = Literal["run", "kill"]
 
 _FCFS: Final = as_order("FCFS")
+_EMPTY: Final = np.empty(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,30 +206,58 @@ class QueueOptions(Options):
         columns: tuple[Floats, Floats, Floats, Ints],
         *,
         free: int,
-        draw: Floats,
-        rows: Rows,
-        parties: Parties | None,
+        draw: Floats = _EMPTY,
+        rows: Rows | None = None,
+        parties: Parties | None = None,
     ) -> QueueState:
-        """Return an empty queue with these options (see `simmodels.structures.queue_state.open_queue`)."""
-        return open_queue(
-            columns,
-            free=free,
-            order=self.order,
-            backfilling=self.backfilling,
-            backfill_order=self.backfill_order,
-            threshold_s=self.threshold_s,
-            queue_depth=self.queue_depth,
-            warm_jobs=self.warm_jobs,
-            max_starts=self.max_starts,
-            max_backfills=self.max_backfills,
-            draw=draw,
-            rows=rows.matrices,
-            limits=None if parties is None else parties.state,
-            fair=None if rows.associations is None else rows.associations.state,
+        """Return the state of an empty queue with these options.
+
+        Parameters
+        ----------
+        columns
+            submit, runtime, estimate (float64[n], seconds) and cores (int64[n]) by slot. The compiled engine fills
+            them in beforehand; the SimPy engine as jobs arrive.
+        free
+            Cores free at first.
+        draw
+            float64[n], a uniform number a slot, for orders that ask for it.
+        rows
+            What the orders name beyond these, of n slots, and what users have used; None for nothing.
+        parties
+            Of whom each of n slots is, and what is counted against their limits; None for no limits.
+        """
+        (first, second), submit_s = self.both, columns[0]
+        fair = None if rows is None or rows.associations is None else rows.associations.state
+        conservative = self.backfilling == "conservative"
+        for option, asked in ((LIMITS, parties is not None), (SHARES, fair is not None), (PROMISES, conservative)):
+            if asked:
+                ask_for(option)
+        no_limits, no_shares = no_limits_or_shares()
+        queue: QueueState = new_queue(
+            free,
+            columns[3],
+            (*columns[:3], draw),
+            (np.empty((len(submit_s), 0)),) * 2 if rows is None else rows.matrices,
+            BACKFILLINGS[self.backfilling],
+            second is first,
+            first.key_function,
+            second.key_function,
+            first.moving,
+            second.moving,
+            math.inf if self.threshold_s is None else float(self.threshold_s),
+            self.queue_depth or 0,
+            self.warm_jobs,
+            MOST if self.max_starts is None else self.max_starts,
+            MOST if self.max_backfills is None else self.max_backfills,
+            parties is not None,
+            no_limits if parties is None else parties.state,
+            fair is not None,
+            no_shares if fair is None else fair,
         )
+        return queue
 
     def sort_again(self, queue: QueueState, *, draw: Floats, rows: Rows, now_s: float) -> None:
-        """Let a queue go over to these orders, as it is; `draw` and `rows` as for `open_queue`."""
+        """Let a queue go over to these orders, as it is; `draw` and `rows` as for `open`."""
         first, second = self.both
         set_rows(queue, *rows.matrices)
         set_draw(queue, draw)

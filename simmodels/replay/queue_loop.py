@@ -174,7 +174,7 @@ def replay(queue, loop, by_event, kill, until, stop, watched, started, ended):
     Parameters
     ----------
     queue
-        The state (`simmodels.structures.queue_state.open_queue`); columns by slot, in (submit, input) order.
+        The state (`simmodels.structures.queue_state`); columns by slot, in (submit, input) order.
     loop
         Where the replay is; it goes on from there.
     by_event

@@ -4,7 +4,6 @@ Both engines keep their state in it; `simmodels.passes.queue_events` says what e
 a job's number in order of arrival; every column is indexed by slot.
 """
 
-import math
 from functools import cache
 from typing import Final
 
@@ -13,14 +12,12 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
-from simmodels.ground.numbers import MOST, Floats, Ints
-from simmodels.ground.on_demand import ask_for
 from simmodels.structures.arrays import grown
 from simmodels.structures.fair_state import FAIR_STATE, FairState
 from simmodels.structures.held_jobs import release_all
 from simmodels.structures.limit_state import LIMIT_STATE, LimitState, grow_slots
 from simmodels.structures.profile import PROFILE, new_profile
-from simmodels.structures.signatures import KEY_FUNCTION, QueueOrder
+from simmodels.structures.signatures import KEY_FUNCTION
 from simmodels.structures.sorted_blocks import SORTED_BLOCKS, copy_slots, new_sorted_blocks, total_cores
 from simmodels.structures.structure import Handle, Structure, found_at
 
@@ -44,7 +41,7 @@ OUTSIDE: Final = 4  # submitted, and over a limit of how many jobs may be in the
 
 
 class QueueState(Handle):
-    """A Python handle on a queue's state; made by `open_queue`."""
+    """A Python handle on a queue's state; made by `QueueOptions.open`."""
 
 
 _F1 = types.float64[::1]
@@ -132,7 +129,7 @@ def set_rows(queue, rows, backfill_rows):
 
 
 @compiled
-def _new_queue(
+def new_queue(
     free,
     cores,
     columns,
@@ -153,6 +150,7 @@ def _new_queue(
     shared,
     fair,
 ):
+    """Return an empty queue; `simmodels.policies.queue_options.QueueOptions.open` has its options."""
     made = structref.new(QUEUE_STATE)
     made.submit, made.runtime, made.estimate, made.draw = columns
     slots = cores.size
@@ -214,7 +212,7 @@ def opened_alike(queue, columns, cores, free, rows):
     rows
         float64[n, k] for either order.
     """
-    return _new_queue(
+    return new_queue(
         free,
         cores,
         columns,
@@ -355,9 +353,6 @@ def reservations(queue):
     return queue.reserved.copy()
 
 
-_EMPTY: Final = np.empty(0, np.float64)
-
-
 @compiled
 def _nothing_counted():
     """Return what stands in for limits and for shares where there are none; their arrays are empty."""
@@ -365,75 +360,7 @@ def _nothing_counted():
 
 
 @cache
-def _no_limits_or_shares() -> tuple[LimitState, FairState]:
+def no_limits_or_shares() -> tuple[LimitState, FairState]:
     """Return `_nothing_counted`, which all queues may share."""
     made: tuple[LimitState, FairState] = _nothing_counted()
     return made
-
-
-def open_queue(
-    columns: tuple[Floats, Floats, Floats, Ints],
-    *,
-    free: int,
-    order: QueueOrder,
-    backfilling: str,
-    backfill_order: QueueOrder | None = None,
-    threshold_s: float | None = None,
-    queue_depth: int | None = None,
-    warm_jobs: int = 0,
-    max_starts: int | None = None,
-    max_backfills: int | None = None,
-    draw: Floats | None = None,
-    rows: tuple[Floats, Floats] | None = None,
-    limits: LimitState | None = None,
-    fair: FairState | None = None,
-) -> QueueState:
-    """Return the state of an empty queue.
-
-    Parameters
-    ----------
-    columns
-        submit, runtime, estimate (float64[n], seconds) and cores (int64[n]) by slot. The compiled
-        engine fills them in beforehand; the SimPy engine as jobs arrive.
-    free
-        Cores free at first.
-    order, backfilling, backfill_order, threshold_s, queue_depth, warm_jobs, max_starts, max_backfills
-        As in `simmodels.simulate`.
-    draw
-        float64[n], a uniform number a slot, for orders that ask for it.
-    rows
-        float64[n, k] for either order, see `simmodels.policies.rows`; None if they name nothing of it.
-    limits
-        What is counted against its limits, with n slots; None for no limits.
-    fair
-        What users have used, with n slots; None where no order asks.
-    """
-    conservative = backfilling == "conservative"
-    for option, asked in ((LIMITS, limits is not None), (SHARES, fair is not None), (PROMISES, conservative)):
-        if asked:
-            ask_for(option)
-    submit, runtime, estimate, cores = columns
-    same = backfill_order is None or backfill_order is order
-    second = order if backfill_order is None else backfill_order
-    queue: QueueState = _new_queue(
-        free,
-        cores,
-        (submit, runtime, estimate, _EMPTY if draw is None else draw),
-        (np.empty((len(submit), 0)),) * 2 if rows is None else rows,
-        BACKFILLINGS[backfilling],
-        same,
-        order.key_function,
-        second.key_function,
-        order.moving,
-        second.moving,
-        math.inf if threshold_s is None else float(threshold_s),
-        queue_depth or 0,
-        warm_jobs,
-        MOST if max_starts is None else max_starts,
-        MOST if max_backfills is None else max_backfills,
-        limits is not None,
-        _no_limits_or_shares()[0] if limits is None else limits,
-        fair is not None,
-        _no_limits_or_shares()[1] if fair is None else fair,
-    )
-    return queue

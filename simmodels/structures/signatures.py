@@ -1,6 +1,6 @@
 """Signatures: the types of the C functions that compiled code asks for a job's key and for a task's bid."""
 
-from typing import Final, Protocol
+from typing import Final
 
 from numba import types
 from numba.core.typing.templates import Signature
@@ -24,15 +24,3 @@ KEY_FUNCTION: Final = types.FunctionType(signature_of(OF_QUEUES))
 
 BID_FUNCTION: Final = types.FunctionType(signature_of(CHARACTERISTICS))
 """The numba type of what an auction asks."""
-
-
-class QueueOrder(Protocol):
-    """What a queue has to know of an order."""
-
-    @property
-    def key_function(self) -> object:
-        """The C function, of the type `KEY_FUNCTION`."""
-
-    @property
-    def moving(self) -> bool:
-        """Whether a waiting job's key changes with time."""

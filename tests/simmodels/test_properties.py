@@ -12,8 +12,9 @@ import simmodels as sm
 from simmodels.ground.streams import stream
 from simmodels.passes.queue_events import instant
 from simmodels.policies.orders import BUILT_IN, find_order
+from simmodels.policies.queue_options import QueueOptions
 from simmodels.results.schedule import KILLED, Schedule
-from simmodels.structures.queue_state import open_queue, reservations
+from simmodels.structures.queue_state import reservations
 from simmodels.structures.structure import address_of
 from tests import naive
 
@@ -241,14 +242,8 @@ def promises(
     """The first reservation and the start of each slot, by stepping the queue's state from instant to instant."""
     rank = by_rank(jobs)
     submit_s, runtime_s = jobs.submit_s[rank], jobs.runtime_s[rank]
-    queue = open_queue(
-        (submit_s, runtime_s, jobs.estimate_s[rank], jobs.cores[rank]),
-        free=cores,
-        order=find_order(order),
-        backfilling="conservative",
-        threshold_s=threshold_s,
-        queue_depth=queue_depth,
-    )
+    options = QueueOptions(find_order(order), "conservative", threshold_s=threshold_s, queue_depth=queue_depth)
+    queue = options.open((submit_s, runtime_s, jobs.estimate_s[rank], jobs.cores[rank]), free=cores)
     slots = np.empty(len(jobs), np.int64)
     promised: dict[int, float] = {}
     started: dict[int, float] = {}

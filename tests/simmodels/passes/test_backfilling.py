@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from simmodels.passes import queue_events as events
 from simmodels.passes.backfilling import reservation, start_backfilled, start_heads
 from simmodels.policies.orders import find_order
-from simmodels.structures.queue_state import QueueState, open_queue
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.structures.queue_state import QueueState
 from simmodels.structures.sorted_blocks import SortedBlocks, insert, new_sorted_blocks
 
 ALL = np.iinfo(np.int64).max
@@ -43,14 +44,11 @@ class Scene:
         ends, run = (np.array([each[i] for each in self.running]) for i in (0, 1))
         length = np.concatenate([self.estimate, ends]).astype(float)
         columns = (np.concatenate([self.key, ends]).astype(float), length, length.copy())
-        queue = open_queue(
+        backfill_order = None if same else find_order("RANDOM")
+        queue = QueueOptions(find_order("FCFS"), backfilling, backfill_order, **options).open(
             (*columns, np.concatenate([self.cores, run]).astype(np.int64)),
             free=self.free if free is None else free,
-            order=find_order("FCFS"),
-            backfilling=backfilling,
-            backfill_order=None if same else find_order("RANDOM"),
             draw=np.concatenate([self.backfill_key, ends]).astype(float),
-            **options,
         )
         for _ in self.key:
             events.arrive(queue, self.now)

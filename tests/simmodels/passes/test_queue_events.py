@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from simmodels.passes import queue_events as events
 from simmodels.passes.queue_order import set_order
 from simmodels.policies.orders import find_order
-from simmodels.structures.queue_state import grow, open_queue, reservations, waiting_slots
+from simmodels.policies.queue_options import QueueOptions
+from simmodels.structures.queue_state import grow, reservations, waiting_slots
 from simmodels.structures.structure import address_of
 from tests.naive import Naive, Row
 
@@ -23,12 +24,9 @@ class Stepped:
     ) -> None:
         submit, estimate, cores = (np.array(column) for column in zip(*jobs, strict=True))
         backfill_order = options.pop("backfill_order", None)
-        self.queue = open_queue(
-            (submit.astype(float), estimate.astype(float), estimate.astype(float), cores.astype(np.int64)),
-            free=free,
-            order=find_order(order),
-            backfill_order=None if backfill_order is None else find_order(backfill_order),
-            **options,
+        second = None if backfill_order is None else find_order(backfill_order)
+        self.queue = QueueOptions(find_order(order), backfill_order=second, **options).open(
+            (submit.astype(float), estimate.astype(float), estimate.astype(float), cores.astype(np.int64)), free=free
         )
 
     def arrive(self, now: float, jobs: int = 1) -> None:

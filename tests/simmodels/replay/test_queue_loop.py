@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from simmodels.policies.orders import find_order
+from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.queue_loop import new_loop, replay
-from simmodels.structures.queue_state import open_queue, refused
+from simmodels.structures.queue_state import refused
 
 Row = tuple[float, float, float, int]  # submit, runtime, estimate, cores
 
@@ -16,7 +17,7 @@ def replayed(
     submit, runtime, estimate, width = zip(*rows, strict=True)
     columns = tuple(np.array(column, float) for column in (submit, runtime, estimate))
     order = find_order(options.pop("order", "FCFS"))
-    queue = open_queue((*columns, np.array(width, np.int64)), free=cores, order=order, **options)
+    queue = QueueOptions(order, **options).open((*columns, np.array(width, np.int64)), free=cores)
     started, ended = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
     loop = new_loop(len(rows), by_event)
     assert replay(queue, loop, by_event, kill, math.inf, len(rows), -1, started, ended)
@@ -69,7 +70,7 @@ def test_hundreds_may_end_at_once(by_event: bool) -> None:
 def test_it_stops_where_an_order_gives_no_number() -> None:
     columns = (np.array([0.0, 1.0]), np.array([5.0, 5.0]), np.array([5.0, 5.0]), np.array([1, 1]))
     order = find_order(lambda submit: math.nan if submit > 0.0 else submit)
-    queue = open_queue(columns, free=1, order=order, backfilling="none")
+    queue = QueueOptions(order, "none").open(columns, free=1)
     started, ended = np.full(2, np.nan), np.full(2, np.nan)
     assert not replay(queue, new_loop(2, False), False, False, math.inf, 2, -1, started, ended)
     assert refused(queue) == (1, 1.0)
