@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.events import Powered, Routed, Submitted
+from simmodels.entities.machine import Machine
 from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.tuner import KnobTuner, parted
 from simmodels.errors import RequestError
@@ -30,6 +31,7 @@ from simmodels.policies.tuning_run import TuningRun, as_period
 from simmodels.replay.run import Replay
 from simmodels.results.schedule import Schedule
 from simmodels.units import DAY
+from simmodels.work.workflow import Workflow
 from simmodels.work.workload import Job, Workload, WorkloadLike
 
 Columns = tuple[Floats, Floats, Floats, NDArray[np.int64]]
@@ -169,21 +171,21 @@ class Tuner(KnobTuner):
         self._first_s = self._powered_s = float(self.env.now)  # since when ...
         self._cores_on = self._count_cores()  # ... this many cores have been on, ...
         self._core_s = 0.0  # ... after these core-seconds of the period
-        self.env.on(Powered, self._see_power)
-        self.env.on(Submitted, self._see_submission)
-        self.env.on(Routed, self._see_submission)
+        self.env.observers_of(Powered).append(self._see_power)
+        self.env.observers_of(Submitted).append(self._see_submission)
+        self.env.observers_of(Routed).append(lambda job, _, to: self._see_submission(job, to))
 
-    def _see_submission(self, event: Submitted | Routed) -> None:
-        if event.to is self._queue and isinstance(event.job, Job):
-            self._submitted.append(event.job)
+    def _see_submission(self, job: Job | Workflow, to: object) -> None:
+        if to is self._queue and isinstance(job, Job):
+            self._submitted.append(job)
 
     def _count_cores(self) -> int:
         """Return how many cores are on."""
         cluster = self._queue.cluster
         return sum(each.cores for each in cluster.machines if each.is_on) if cluster.machines else cluster.cores
 
-    def _see_power(self, event: Powered) -> None:
-        if event.machine.cluster is self._queue.cluster:
+    def _see_power(self, machine: Machine) -> None:
+        if machine.cluster is self._queue.cluster:
             self._core_s += self._cores_on * (self.env.now - self._powered_s)
             self._powered_s, self._cores_on = float(self.env.now), self._count_cores()
 

@@ -1,7 +1,7 @@
 """Attempt: one run of a job on a cluster, and how it ended."""
 
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from simpy.events import URGENT, Event
 from simpy.events import Process as SimPyProcess
@@ -43,6 +43,10 @@ class Outcome(Enum):
     COMPLETED = "completed"
     KILLED = "killed"  # stopped at its limit
     LOST = "lost"  # its machine was powered off
+
+
+LOST: Final = Outcome.LOST  # what is asked of each attempt, more than once: an attribute of an Enum takes long
+COMPLETED: Final = Outcome.COMPLETED
 
 
 class Left(NamedTuple):
@@ -223,5 +227,5 @@ class Attempt:
         """Stop waiting."""
         if self.end_s is None and self.timeout is not None:
             self.timeout.callbacks.clear()
-            self.outcome = Outcome.LOST
+            self.outcome = LOST
             self.cluster.end(self)

@@ -133,6 +133,7 @@ class Auctioneer(Router):
         for i, cluster in enumerate(self.clusters):
             if not places and cluster.free_cores != cluster.cores:
                 auction_events.add_free(self._state, i, cluster.free_cores - cluster.cores)
+        self._observers_of_done, self._observers_of_prices = env.observers_of(WorkflowDone), env.observers_of(Priced)
         self._join()
 
     def _seed(self, bid: Priority) -> int:
@@ -350,7 +351,7 @@ class Auctioneer(Router):
             auction_events.lose(state, number, now)
         if self._forwarding is not None:
             self._forwarding.count_free(self._ended)
-        undone = self._jobs.may_be_done(self._ended, self._arrived, now) if WorkflowDone in self.env.observed else ()
+        undone = self._jobs.may_be_done(self._ended, self._arrived, now) if self._observers_of_done else ()
         tasks, places, alarm = self._step(now)
         runs = [(number, self._jobs.run_of(number)) for number in tasks]
         if self._forwarding is not None:
@@ -405,7 +406,7 @@ class Auctioneer(Router):
         attempt = self.start(run, cluster)
         attempt.decider = self
         attempt.slot = number
-        if self.options.prices and Priced in self.env.observed:
+        if self.options.prices and self._observers_of_prices:
             self.env.publish(Priced, attempt, float(auction_events.price_of(self._state, number)))
 
     def start(self, run: Job, cluster: Cluster) -> Attempt:

@@ -16,7 +16,7 @@ from simpy.exceptions import Interrupt
 from simmodels.clusters.checkpoints import Checkpoints, checkpoint_numbers
 from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.clusters.sizes import Machines, groups_of
-from simmodels.entities.attempt import Attempt, Left, Outcome
+from simmodels.entities.attempt import COMPLETED, LOST, Attempt, Left, Outcome
 from simmodels.entities.environment import Environment, Process
 from simmodels.entities.events import Ended, Lost, Powered, Started
 from simmodels.entities.machine import Machine
@@ -132,6 +132,7 @@ class Cluster:
         self.places: Sequence[tuple[Machine, int]] = ()  # where the next job starts, if its scheduler chose
         self.checkpoints = checkpoints
         self._progress = env.shared(Progress)
+        self._see_start, self._see_end = env.observers_of(Started), env.observers_of(Ended)
         self._only_waits = type(self).execute is Cluster.execute
         self.works_as_logged = self._only_waits and type(self).runtime_s is Cluster.runtime_s
         """Whether the work of a job is its runtime here, at any speed: no `runtime_s` or `execute` is overridden."""
@@ -331,7 +332,8 @@ class Cluster:
         if limit_work_s is not None:
             attempt.limit_work_s = limit_work_s
             attempt.limit_s = self.takes_s(attempt.submitted, limit_work_s, speed=attempt.speed)
-        self.env.publish(Started, attempt)
+        for see in self._see_start:
+            see(attempt)
         if self._only_waits:
             attempt.timeout = self.env.at(attempt.start_s + self._runs_s(attempt), attempt)
             attempt.timeout.callbacks.append(self._timed_out)
@@ -383,19 +385,20 @@ class Cluster:
     def end(self, attempt: Attempt) -> None:
         """Free the cores of an attempt, completed unless its outcome says otherwise, and notify who watches."""
         if attempt.outcome is None:
-            attempt.outcome = Outcome.COMPLETED
+            attempt.outcome = COMPLETED
         end_s = attempt.end_s = self.env.now
         if attempt.executed_s is None or attempt.start_s + attempt.executed_s != end_s:
             attempt.executed_s = end_s - attempt.start_s
-        if attempt.outcome is Outcome.LOST or self._progress or attempt.left is not None:
+        if attempt.outcome is LOST or self._progress or attempt.left is not None:
             self._account(attempt)
         del self.running[attempt]
         if self.machines:
             self._vacate(attempt)
         else:
             self.free_cores += attempt.job.cores
-        self.env.publish(Ended, attempt)
-        if attempt.outcome is Outcome.LOST:
+        for see in self._see_end:
+            see(attempt)
+        if attempt.outcome is LOST:
             self.env.publish(Lost, attempt)
         if attempt.decider is not None:
             attempt.decider.note_end(attempt)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from simpy.events import PENDING, Event
 
 from simmodels.clusters.cluster_spec import Terms
-from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.attempt import LOST, Attempt
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import LAST, Environment, Process
 from simmodels.entities.events import Submitted
@@ -93,6 +93,7 @@ class Decider:
     def _join(self) -> None:
         """Become a process of the environment."""
         self._bell = Event(self.env)
+        self._see_submission = self.env.observers_of(Submitted)
         self.env.enter(self)
         self.process = self.env.process(self._run())
 
@@ -166,7 +167,8 @@ class Decider:
         It raises `ImpossibleJobError` if the job can never run here.
         """
         self._require(job)
-        self.env.publish(Submitted, job, self)
+        for see in self._see_submission:
+            see(job, self)
         self.enqueue(job)
 
     def enqueue(self, job: Job) -> None:
@@ -263,7 +265,7 @@ class Decider:
 
         Override it to look on, and call it, or to send a lost job somewhere else, and do not call it for that.
         """
-        if attempt.outcome is Outcome.LOST:
+        if attempt.outcome is LOST:
             self.wait_again(attempt)
 
     def wait_again(self, attempt: Attempt) -> None:

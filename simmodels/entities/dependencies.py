@@ -112,6 +112,7 @@ class Dependencies(Decider):
         self._coming = 0  # how many tasks wait for their data alone
         self._open: dict[int, _Flow] = {}  # by id of the workflow, those that are not done
         into.add_router(self)
+        self._see_submission = env.observers_of(Submitted)
         env.enter(self)
 
     @property

@@ -80,7 +80,7 @@ class Requeues:
         self._repairs: list[int] = []  # ... and the repairs by then
         self._times: dict[object, tuple[Job, int]] = {}  # by identity; with the job, so that its id stays its own
         self._stuck = math.inf, -1  # when the first was lost too often; of several then, the one of the lowest number
-        env.on(Ended, lambda event: self._see(event.attempt))
+        env.observers_of(Ended).append(self._see)
 
     def _see(self, attempt: Attempt) -> None:
         """Count a loss of all work; what an attempt of unknown work saved is not known."""

@@ -71,13 +71,16 @@ class Environment(simpy.Environment):
         self._seeds = streams.Seeds(self.seed)
         self._entities: list[object] = []
         self._shared: dict[object, Any] = {}
-        self._observers: dict[object, list[Callable[[Any], object]]] = {}  # by class of events
-        self.observed = self._observers.keys()
-        """The classes of events that have observers."""
+        self._observers: dict[object, list[Callable[..., object]]] = {}  # by class of events; of their parts
 
     def __repr__(self) -> str:
         """Return a line about it."""
         return f"<Environment at {self.now:g} s: seed {self.seed}, {len(self._entities)} entities>"
+
+    @property
+    def observed(self) -> set[object]:
+        """Return the classes of events that have observers."""
+        return {kind for kind, observers in self._observers.items() if observers}
 
     now = property(attrgetter("_now"), doc="The instant, in seconds.")  # SimPy's, without a call of Python
 
@@ -227,10 +230,23 @@ class Environment(simpy.Environment):
         """
         if not isinstance(kind, type):
             raise RequestError(f"env.on({kind!r}, ...)", "give the event as a class, such as simmodels.Ended")
-        self._observers.setdefault(kind, []).append(observer)
+        observers = self.observers_of(kind)
+        last = observers[-1] if observers else None
+        if not isinstance(last, _Observers):
+            last = _Observers(kind)
+            observers.append(last)
+        last.each.append(observer)
+
+    def observers_of(self, kind: object) -> list[Callable[..., object]]:
+        """Return what is called with the parts of each event of a class, in this order; the list grows.
+
+        One that needs no event adds itself here. And who publishes often keeps the list, and calls its observers: where
+        there are only such, no event is created.
+        """
+        return self._observers.setdefault(kind, [])
 
     def publish(self, kind: Callable[[*_Parts], object], *parts: *_Parts) -> None:
-        """Create an event and call its observers; if it has none, do nothing.
+        """Call the observers of an event, which is created if any of them needs it.
 
         Parameters
         ----------
@@ -239,8 +255,19 @@ class Environment(simpy.Environment):
         parts
             What it is created from, in order.
         """
-        observers = self._observers.get(kind)
-        if observers:
-            event = kind(*parts)
-            for observer in observers:
-                observer(event)
+        for see in self._observers.get(kind, ()):
+            see(*parts)
+
+
+class _Observers:
+    """Observers of one class of events that are called one after the other, with the same event."""
+
+    def __init__(self, kind: type) -> None:
+        self._kind = kind
+        self.each: list[Callable[[Any], object]] = []
+
+    def __call__(self, *parts: object) -> None:
+        """Create the event, and call them."""
+        event = self._kind(*parts)
+        for observer in self.each:
+            observer(event)

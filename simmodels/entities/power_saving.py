@@ -66,11 +66,11 @@ class SleepWhenIdle:
         self._heard: Decider | None = None
         self._looks = env.shared(_Looks)
         self._waits = False  # whether it will look when the first of those that are idle has been for long enough
-        env.on(Started, lambda event: self._see_start(event.attempt))
-        env.on(Ended, lambda event: self._see_end(event.attempt))
-        env.on(Powered, lambda event: self._see_power(event.machine))
-        env.on(Submitted, lambda _: self._ring())
-        env.on(Routed, lambda _: self._ring())
+        env.observers_of(Started).append(self._see_start)
+        env.observers_of(Ended).append(self._see_end)
+        env.observers_of(Powered).append(self._see_power)
+        env.observers_of(Submitted).append(lambda *_: self._ring())
+        env.observers_of(Routed).append(lambda *_: self._ring())
         env.enter(self)
         self._ring()
 

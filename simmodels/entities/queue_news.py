@@ -36,11 +36,8 @@ class QueueNews:
         self._scheduler = scheduler
         self._env = scheduler.env
         self._reserved_s: dict[int, float] = {}  # by slot, as last published
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether anybody observes it."""
-        return Backfilled in self._env.observed or Reserved in self._env.observed
+        self.of_backfilled, self.of_reserved = self._env.observers_of(Backfilled), self._env.observers_of(Reserved)
+        """Who observes it."""
 
     def publish(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 
 from simmodels.clusters.cluster_spec import Terms
 from simmodels.entities.alarm import Alarm
-from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.attempt import LOST, Attempt
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment
@@ -140,7 +140,7 @@ class QueueScheduler(Scheduler):
         self._ended.append(attempt)
         # With nobody waiting there is nothing to decide: the next submission brings the count of cores up to date. What
         # users use is counted by the instant.
-        if self._waiting or self._by_event or self._associations is not None or attempt.outcome is Outcome.LOST:
+        if self._waiting or self._by_event or self._associations is not None or attempt.outcome is LOST:
             self._ring()
 
     def note_power(self, machine: Machine, more: int) -> None:
@@ -343,7 +343,7 @@ class QueueScheduler(Scheduler):
         """Decide after one event: a submission, else a completion in the order of the starts."""
         now = float(self.env.now)
         for attempt in self._ended:
-            if attempt.outcome is Outcome.LOST:
+            if attempt.outcome is LOST:
                 continue
             known = now == attempt.start_s + self._estimate[attempt.slot]
             if known and attempt.slot in self._jobs:
@@ -471,7 +471,7 @@ class QueueScheduler(Scheduler):
             if slot < self.options.warm_jobs:
                 attempt.counted = False
             attempts.append(attempt)
-        if self._news.is_wanted:
+        if self._news.of_backfilled or self._news.of_reserved:
             self._news.publish(
                 self._queue, self.options, attempts, jobs=self._jobs, estimate_s=self._estimate, parties=self._parties
             )

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.clusters.checkpoints import Checkpoints, checkpoint_numbers
-from simmodels.entities.attempt import Attempt, Outcome
+from simmodels.entities.attempt import COMPLETED as RAN
+from simmodels.entities.attempt import LOST, Attempt, Outcome
 from simmodels.entities.cluster import Cluster, as_cluster
 from simmodels.entities.environment import Environment
 from simmodels.entities.events import Ended, Powered, Submitted
@@ -126,14 +127,13 @@ class Record:
             for machine in cluster_.machines:
                 if not machine.is_on:
                     self._see_power(machine)
-        env.on(Powered, lambda event: self._see_power(event.machine))
-        env.on(Submitted, self._see_submit)
-        env.on(Ended, self._see_end)
+        env.observers_of(Powered).append(self._see_power)
+        env.observers_of(Submitted).append(self._see_submit)
+        env.observers_of(Ended).append(self._see_end)
 
     # -- what it sees -------------------------------------------------------------------------------
 
-    def _see_submit(self, event: Submitted) -> None:
-        job = event.job
+    def _see_submit(self, job: Job | Workflow, _: object) -> None:
         key = id(job)
         if key in self._back:
             self._back.remove(key)
@@ -150,13 +150,12 @@ class Record:
         self._jobs += _pack_job(job.job_id, job.submit_s, job.runtime_s, job.estimate_s, job.cores, job.user_id)
         self._count += 1
 
-    def _see_end(self, event: Ended) -> None:
-        attempt = event.attempt
-        submitted = attempt.submitted
+    def _see_end(self, attempt: Attempt) -> None:
+        submitted, outcome = attempt.submitted, attempt.outcome
         self._keep(attempt)
         if isinstance(submitted, TaskRun):
             return  # a workflow is known forever: its other tasks may be lost, or still to come
-        if attempt.outcome is not Outcome.LOST:
+        if outcome is not LOST:
             if self._back:
                 self._back.discard(id(submitted))
             self._undone.pop(id(submitted), None)
@@ -176,7 +175,7 @@ class Record:
             work_s = attempt.cluster.work_so_far_s(attempt)
         elif attempt.outcome is Outcome.KILLED:
             code = KILLED
-        elif attempt.outcome is not Outcome.COMPLETED:
+        elif attempt.outcome is not RAN:
             code = UNFINISHED
             self._lost = lost = True
         places, at = attempt.places, len(self._attempts) // _ATTEMPT.itemsize

@@ -60,8 +60,8 @@ class KnobTuner:
         self._judged: set[int] = set()  # ids of the workflows whose lost value was counted
         if strategy.simulates:
             self._prepare_simulations()
-        env.on(Started, self._see_start)
-        env.on(Ended, self._see_end)
+        env.observers_of(Started).append(self._see_start)
+        env.observers_of(Ended).append(self._see_end)
         env.enter(self)
         self.process = env.process(self._run())
 
@@ -95,13 +95,11 @@ class KnobTuner:
 
     # -- what it sees ---------------------------------------------------------------------------------
 
-    def _see_start(self, event: Started) -> None:
-        attempt = event.attempt
+    def _see_start(self, attempt: Attempt) -> None:
         if attempt.cluster in self.clusters:
             self._started.append(attempt)
 
-    def _see_end(self, event: Ended) -> None:
-        attempt = event.attempt
+    def _see_end(self, attempt: Attempt) -> None:
         if attempt.cluster in self.clusters and attempt.outcome is not Outcome.LOST:
             self._ended.append(attempt)
 

@@ -183,7 +183,7 @@ def test_a_place_where_others_wait_has_no_cores_for_those_that_are_not_forwarded
         auction.submit(job)
     recorder = sm.Recorder(env)
     for job in (*queue.waiting, *jobs):
-        recorder._see_submit(sm.Submitted(job, queue))
+        recorder._see_submit(job, queue)
     env.run(until=1)
     assert [job.job_id for job in queue.waiting] == [2]
     env.run()
