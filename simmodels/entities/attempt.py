@@ -11,7 +11,7 @@ from simmodels.entities.environment import Environment
 from simmodels.work.workload import Job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from simmodels.entities.machine import Machine
 
@@ -146,6 +146,7 @@ class Attempt:
     """
 
     __slots__ = (
+        "callbacks",
         "checkpoints",
         "cluster",
         "counted",
@@ -164,14 +165,16 @@ class Attempt:
         "start_s",
         "submitted",
         "then",
-        "timeout",
         "turn",
         "warned_s",
         "whole_s",
         "work_s",
     )
 
+    _ok = True  # SimPy asks for it, and for `callbacks`, when it is over: one that only waits is the event of its end
+
     def __init__(self, job: Job, cluster: Runs, limit_s: float | None) -> None:
+        self.callbacks: Sequence[Callable[[Attempt], object]] = ()
         self.job = job
         self.submitted = job
         self.cluster = cluster
@@ -186,7 +189,6 @@ class Attempt:
         self.slot = -1  # its job's number in the scheduler's queue, in order of arrival
         self.turn = -1  # its own number there, in order of start
         self.process: SimPyProcess | None = None
-        self.timeout: Event | None = None  # what it waits for, if it is no process
         self.decider: TakesNote | None = None  # who decided on it
         self.then: Callable[[Attempt], None] | None = None
         self.warned_s: float | None = None
@@ -225,7 +227,7 @@ class Attempt:
 
     def _lose(self, _: Event) -> None:
         """Stop waiting."""
-        if self.end_s is None and self.timeout is not None:
-            self.timeout.callbacks.clear()
+        if self.end_s is None and self.process is None:
+            self.callbacks = ()
             self.outcome = LOST
             self.cluster.end(self)

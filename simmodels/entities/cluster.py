@@ -1,6 +1,6 @@
 """Cluster: where jobs run; its machines can be powered off.
 
-An attempt that only waits for its runtime is one SimPy timeout; where a user's cluster overrides
+An attempt that only waits for its runtime is one event of SimPy; where a user's cluster overrides
 `execute`, an attempt is a process. The events of both come in the same order.
 """
 
@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Final, Protocol
 
 import numpy as np
-from simpy.events import Event, Timeout
+from simpy.events import Timeout
 from simpy.exceptions import Interrupt
 
 from simmodels.clusters.checkpoints import Checkpoints, checkpoint_numbers
@@ -133,6 +133,7 @@ class Cluster:
         self.checkpoints = checkpoints
         self._progress = env.shared(Progress)
         self._see_start, self._see_end = env.observers_of(Started), env.observers_of(Ended)
+        self._at_end = (self.end,)
         self._only_waits = type(self).execute is Cluster.execute
         self.works_as_logged = self._only_waits and type(self).runtime_s is Cluster.runtime_s
         """Whether the work of a job is its runtime here, at any speed: no `runtime_s` or `execute` is overridden."""
@@ -335,8 +336,8 @@ class Cluster:
         for see in self._see_start:
             see(attempt)
         if self._only_waits:
-            attempt.timeout = self.env.at(attempt.start_s + self._runs_s(attempt), attempt)
-            attempt.timeout.callbacks.append(self._timed_out)
+            attempt.callbacks = self._at_end
+            self.env.happens_at(attempt.start_s + self._runs_s(attempt), attempt)
         else:
             attempt.process = self.env.process(self._run(attempt))
         return attempt
@@ -370,10 +371,6 @@ class Cluster:
             self._progress.settle(attempt, float(self.env.now))
         else:  # only its own `execute`, or scheduler, knows what it did
             self._progress.forget(attempt.submitted)
-
-    def _timed_out(self, timeout: Event) -> None:
-        """End the attempt that has waited for its runtime."""
-        self.end(timeout._value)  # noqa: SLF001  timeout.value, without a call for each job
 
     def _run(self, attempt: Attempt) -> Process:
         try:

@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Callable, Generator
 from heapq import heapify, heappush
 from operator import attrgetter
-from typing import Any, ClassVar, Final, TypeVar, TypeVarTuple
+from typing import Any, ClassVar, Final, Protocol, TypeVar, TypeVarTuple
 
 import numpy as np
 import simpy
@@ -31,6 +31,13 @@ LAST: Final = EventPriority(5)
 """... and then schedulers decide."""
 END: Final = EventPriority(6)
 """Who looks at what has been decided in an instant does so last."""
+
+
+class Happens(Protocol):
+    """What SimPy asks of an event when it happens."""
+
+    callbacks: Any
+    _ok: bool
 
 
 _runs: Final = itertools.count(1)
@@ -177,13 +184,17 @@ class Environment(simpy.Environment):
         """
         if not isinstance(time_s, float):
             time_s = as_seconds("time_s", time_s, finite=False)
-        if time_s < self._now:
-            raise RequestError(f"an event at {time_s:g} s", f"it is {self._now:g} s already")
         event = Event(self)
         event._ok = True  # noqa: SLF001  as simpy.Timeout does it
         event._value = value  # noqa: SLF001
-        heappush(self._queue, (time_s, NORMAL, next(self._eid), event))
+        self.happens_at(time_s, event)
         return event
+
+    def happens_at(self, time_s: float, event: Happens) -> None:
+        """Let what has callbacks happen at an instant; it is as `at`, and for what happens often, or again."""
+        if time_s < self._now:
+            raise RequestError(f"an event at {time_s:g} s", f"it is {self._now:g} s already")
+        heappush(self._queue, (time_s, NORMAL, next(self._eid), event))  # type: ignore[misc]  # to SimPy it is one
 
     def _call_off(self, event: Event) -> None:
         """Take an event that is still to come, and that nobody waits for, out of the queue of events."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+from simpy.events import Event
 
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.dependencies import Dependencies
@@ -138,13 +139,17 @@ class Source:
         taker: Any = self.into
         submit = taker.submit
         now = env.now
+        due = Event(env)  # one that happens again and again
+        due._ok, due._value = True, None  # noqa: SLF001  as `Environment.at` does it
         if len(self.warm):
             self._resume(work)
         for first in range(0, len(all_rows), _CHUNK):
             for each in _each(work, all_rows[first : first + _CHUNK]):
                 if each.submit_s != now:
                     now = each.submit_s
-                    yield env.at(now)
+                    due.callbacks = []
+                    env.happens_at(now, due)
+                    yield due
                 self.submitted += 1 if isinstance(each, Job) else len(each)
                 submit(each)
 
