@@ -5,12 +5,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from simpy.events import PENDING, Event
+from simpy.events import Event
 
 from simmodels.clusters.cluster_spec import Terms
 from simmodels.entities.attempt import LOST, Attempt
 from simmodels.entities.cluster import Cluster
-from simmodels.entities.environment import LAST, Environment, Process
+from simmodels.entities.environment import LAST, Environment
 from simmodels.entities.events import Submitted
 from simmodels.entities.machine import Machine
 from simmodels.errors import ImpossibleJobError, RequestError, must_be
@@ -75,6 +75,8 @@ class Decider:
         The environment.
     clusters
         The clusters that it serves, or that those behind it serve.
+    process
+        The SimPy event of its end: when it decides no more.
     """
 
     env: Environment
@@ -92,10 +94,10 @@ class Decider:
 
     def _join(self) -> None:
         """Become a process of the environment."""
-        self._bell = Event(self.env)
+        self._is_called = False  # at the end of this instant
         self._see_submission = self.env.observers_of(Submitted)
         self.env.enter(self)
-        self.process = self.env.process(self._run())
+        self.process = Event(self.env)
 
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them."""
@@ -286,18 +288,20 @@ class Decider:
 
     def _ring(self) -> None:
         """Wake it at this instant, by its priority."""
-        bell = self._bell
-        if bell._value is PENDING:  # noqa: SLF001  bell.triggered, without a call for each event
-            self.env.trigger(bell, self._priority)
+        if not self._is_called:
+            self._is_called = True
+            self.env.call(self._act, self._priority)
 
-    def _run(self) -> Process:
-        bell = self._bell
-        while not self.closed:
-            yield bell
-            bell.callbacks, bell._value = [], PENDING  # noqa: SLF001  it rings again; a new one an instant costs more
-            self._instant()
-            for router in self.routers:
-                router.note_decision()
+    def _act(self) -> None:
+        """Decide."""
+        self._is_called = False
+        if self.closed:
+            return
+        self._instant()
+        for router in self.routers:
+            router.note_decision()
+        if self.closed:
+            self.process.succeed()
 
     def _instant(self) -> None:
         """Decide after all events of the instant."""

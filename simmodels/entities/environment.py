@@ -3,7 +3,7 @@
 import gc
 import itertools
 from collections.abc import Callable, Generator
-from heapq import heapify, heappush
+from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from typing import Any, ClassVar, Final, Protocol, TypeVar, TypeVarTuple
 
@@ -41,6 +41,7 @@ class Happens(Protocol):
 
 
 _runs: Final = itertools.count(1)
+_step: Final = simpy.Environment.step
 
 
 class Environment(simpy.Environment):
@@ -78,6 +79,7 @@ class Environment(simpy.Environment):
         self._seeds = streams.Seeds(self.seed)
         self._entities: list[object] = []
         self._shared: dict[object, Any] = {}
+        self._calls: list[tuple[float, EventPriority, int, Any]] = []  # of this instant
         self._observers: dict[object, list[Callable[..., object]]] = {}  # by class of events; of their parts
 
     def __repr__(self) -> str:
@@ -212,6 +214,26 @@ class Environment(simpy.Environment):
         event._ok = True  # noqa: SLF001  as Event.succeed does it, with a priority
         event._value = None  # noqa: SLF001
         heappush(self._queue, (self._now, priority, next(self._eid), event))
+
+    def call(self, function: Callable[[], object], priority: EventPriority) -> None:
+        """Call a function at this instant, when an event would happen that is triggered now; none is created.
+
+        Most instants end with such a call. It waits apart: among the events that are to come, of which there is one for
+        each job that runs, it would rise to the top and leave it at once, which takes as long as two events.
+        """
+        heappush(self._calls, (self._now, priority, next(self._eid), function))
+
+    def step(self) -> None:
+        """Let the next event happen, as SimPy does, or the next call."""
+        calls = self._calls
+        if calls and not (self._queue and self._queue[0] < calls[0]):
+            heappop(calls)[3]()
+        else:
+            _step(self)
+
+    def peek(self) -> float:
+        """Return the instant of the next event, or call; infinity if there is none."""
+        return self._now if self._calls else super().peek()
 
     def ring(self, priority: EventPriority) -> Event:
         """Return an event of this instant, which happens after those of a lower priority number."""
