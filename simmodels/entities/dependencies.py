@@ -14,7 +14,7 @@ from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.decider import Decider, Judged
 from simmodels.entities.environment import Environment
-from simmodels.entities.events import Routed, Submitted, WorkflowDone
+from simmodels.entities.events import Routed, WorkflowDone
 from simmodels.entities.job import TaskRun
 from simmodels.entities.router import Router
 from simmodels.errors import RequestError, with_article
@@ -112,8 +112,7 @@ class Dependencies(Decider):
         self._coming = 0  # how many tasks wait for their data alone
         self._open: dict[int, _Flow] = {}  # by id of the workflow, those that are not done
         into.add_router(self)
-        self._see_submission = env.observers_of(Submitted)
-        env.enter(self)
+        self._become_known()
 
     @property
     def widest(self) -> int:
@@ -184,7 +183,8 @@ class Dependencies(Decider):
             return
         self._require_flow(job)
         self._own_transfers()
-        self.env.publish(Submitted, job, self)
+        for see in self._see_submission:
+            see(job, self)
         if id(job) in self._open:
             raise RequestError(
                 f"job {job.job_id} is submitted again before it is done", "submit a copy (dataclasses.replace)"

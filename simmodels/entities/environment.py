@@ -33,6 +33,15 @@ END: Final = EventPriority(6)
 """Who looks at what has been decided in an instant does so last."""
 
 
+class End(Event):
+    """The event of the end of something that acts: until then it is alive, as a process of SimPy is."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended."""
+        return not self.triggered
+
+
 class Happens(Protocol):
     """What SimPy asks of an event when it happens."""
 

@@ -1,15 +1,15 @@
 """Source: the process that submits the jobs and workflows of a workload, each at its instant."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from simpy.events import Event
+from simpy.events import URGENT, Event
 
 from simmodels.entities.base_scheduler import Scheduler
 from simmodels.entities.dependencies import Dependencies
-from simmodels.entities.environment import Environment, Process
+from simmodels.entities.environment import End, Environment
 from simmodels.entities.router import Router
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_instance
@@ -72,6 +72,8 @@ class Source:
         int64[n], the rows of the workload that are submitted, in order; those of a workflow's tasks together.
     submitted
         How many of them have been.
+    process
+        The SimPy event of its end: when all have been.
 
     Raises
     ------
@@ -132,26 +134,36 @@ class Source:
         self.warm = warm
         self.submitted = 0
         env.enter(self)
-        self.process = env.process(self._run(work, rows))
+        chunks = (rows[first : first + _CHUNK] for first in range(0, len(rows), _CHUNK))
+        self._coming = itertools.chain.from_iterable(_each(work, chunk) for chunk in chunks)
+        self._next: Job | Workflow | None = None
+        self._at_due = (self._submit_due,)
+        self.process = End(env)
+        begin = Event(env)
+        begin.callbacks.append(self._begin)
+        env.trigger(begin, URGENT)
 
-    def _run(self, work: Workload, all_rows: Rows) -> Process:
-        env = self.env
-        taker: Any = self.into
-        submit = taker.submit
-        now = env.now
-        due = Event(env)  # one that happens again and again
-        due._ok, due._value = True, None  # noqa: SLF001  as `Environment.at` does it
+    def _begin(self, begin: Event) -> None:
+        """Let jobs run on that ran before, and submit what is submitted as the simulation begins."""
         if len(self.warm):
-            self._resume(work)
-        for first in range(0, len(all_rows), _CHUNK):
-            for each in _each(work, all_rows[first : first + _CHUNK]):
-                if each.submit_s != now:
-                    now = each.submit_s
-                    due.callbacks = []
-                    env.happens_at(now, due)
-                    yield due
-                self.submitted += 1 if isinstance(each, Job) else len(each)
-                submit(each)
+            self._resume(self.workload)
+        self._next = next(self._coming, None)
+        self._submit: Callable[[Any], None] = self.into.submit
+        self._submit_due(begin)
+
+    def _submit_due(self, due: Event) -> None:
+        """Submit all that is submitted now, and wait for the next instant: `due` happens again and again."""
+        now, each = self.env._now, self._next  # noqa: SLF001  env.now, without a call
+        while each is not None and each.submit_s == now:
+            self.submitted += 1 if isinstance(each, Job) else len(each)
+            self._submit(each)
+            each = next(self._coming, None)
+        self._next = each
+        if each is None:
+            self.process.succeed()
+        else:
+            due.callbacks = self._at_due  # type: ignore[assignment]  # SimPy only goes through them
+            self.env.happens_at(each.submit_s, due)
 
     def _resume(self, log: Workload) -> None:
         """Let jobs that ran before the simulation did run on."""

@@ -86,6 +86,31 @@ def test_power_changes_follow_all_else_of_an_instant_and_decisions_follow_them()
     assert seen == ["usual", "process", "power", "decision"]
 
 
+def test_a_call_happens_when_an_event_of_its_instant_and_priority_would() -> None:
+    env = Environment(start_s=5.0)
+    seen: list[str] = []
+
+    def ring(name: str) -> None:
+        env.ring(LAST).callbacks.append(lambda _: seen.append(name))
+
+    env.at(6.0).callbacks.append(lambda _: seen.append("later"))
+    env.call(lambda: seen.append("last"), LAST)
+    ring("event that is last")
+    env.call(lambda: seen.append("last, after it"), LAST)
+    env.call(lambda: seen.append("power"), POWER)
+    env.at(5.0).callbacks.append(lambda _: ring("event after all"))
+    assert env.peek() == 5.0
+    env.run(until=5.5)
+    assert seen == ["power", "last", "event that is last", "last, after it", "event after all"]
+    env.run()
+    assert seen[5:] == ["later"]
+    assert env.peek() == np.inf
+    env.call(lambda: seen.append("at the end"), LAST)
+    assert env.peek() == 6.0
+    env.run()
+    assert seen[6:] == ["at the end"]
+
+
 def test_an_event_that_is_no_class_is_refused() -> None:
     with pytest.raises(sm.RequestError, match=r"env.on\('ended', ...\); give the event as a class, such as"):
         Environment().on("ended", print)  # type: ignore[arg-type]
@@ -101,6 +126,22 @@ def test_observers_of_a_class_of_ones_own_are_called_in_order() -> None:
     env.publish(Full, 4)
     assert seen == [("first", Full(4)), ("second", Full(4))]
     assert Full in env.observed
+
+
+def test_observers_of_parts_and_of_events_are_called_in_order_and_neighbours_share_an_event() -> None:
+    class Full(NamedTuple):
+        cores: int
+        of: list[int]
+
+    env, seen = Environment(), []
+    for name in ("first", "second"):
+        env.on(Full, lambda event, name=name: seen.append((name, event)))
+    env.observers_of(Full).append(lambda cores, of: seen.append(("parts", (cores, of))))
+    env.on(Full, lambda event: seen.append(("last", event)))
+    env.publish(Full, 4, [1])
+    assert [name for name, _ in seen] == ["first", "second", "parts", "last"]
+    assert all(event == (4, [1]) for _, event in seen)
+    assert seen[0][1] is seen[1][1]
 
 
 def test_without_an_observer_no_event_is_created() -> None:
