@@ -28,19 +28,17 @@ class Alarm:
         """When it rings, or rang last; infinity for never."""
         self._event: Event | None = None  # at that instant, or an earlier one
         self._event_s = math.inf
-
-    @property
-    def is_set(self) -> bool:
+        self.is_set = False
         """Whether it has still to ring."""
-        return self._event is not None
 
     def set(self, due_s: float) -> None:
         """Ring at an instant, at once if it is past; infinity for never."""
         self.due_s = due_s
         if self._event is not None and not self._holds_clock and (due_s < self._event_s or due_s == math.inf):
             self._env._call_off(self._event)  # noqa: SLF001  not for users: who waits for it never goes on
-            self._event, self._event_s = None, math.inf
+            self._event, self._event_s, self.is_set = None, math.inf, False
         if due_s < self._event_s:
+            self.is_set = True
             self._event, self._event_s = self._env.at(max(due_s, self._env.now)), due_s
             self._event.callbacks.append(self._come)
 
@@ -48,7 +46,7 @@ class Alarm:
         """Ring, unless it has moved since."""
         if event is not self._event:
             return
-        self._event, self._event_s = None, math.inf
+        self._event, self._event_s, self.is_set = None, math.inf, False
         if self.due_s <= self._env.now:
             self._ring()
         else:

@@ -146,6 +146,7 @@ class Attempt:
     """
 
     __slots__ = (
+        "_ok",
         "callbacks",
         "checkpoints",
         "cluster",
@@ -171,14 +172,15 @@ class Attempt:
         "work_s",
     )
 
-    _ok = True  # SimPy asks for it, and for `callbacks`, when it is over: one that only waits is the event of its end
-
-    def __init__(self, job: Job, cluster: Runs, limit_s: float | None) -> None:
+    def __init__(
+        self, job: Job, cluster: Runs, start_s: float, limit_s: float | None, checkpoints: Checkpoints
+    ) -> None:
+        self._ok = True  # SimPy asks for both when it is over: one that only waits is the event of its end
         self.callbacks: Sequence[Callable[[Attempt], object]] = ()
         self.job = job
         self.submitted = job
         self.cluster = cluster
-        self.start_s: float = cluster.env.now
+        self.start_s = start_s
         self.limit_s = limit_s
         self.limit_work_s: float | None = None
         self.end_s: float | None = None
@@ -194,7 +196,7 @@ class Attempt:
         self.warned_s: float | None = None
         self.work_s: float | None = None
         self.speed = cluster.speed
-        self.checkpoints = cluster.checkpoints
+        self.checkpoints = checkpoints
         self.whole_s = job.runtime_s
         self.left: Left | None = None
 
@@ -202,9 +204,8 @@ class Attempt:
         """Return a line about it."""
         return f"<Attempt of job {self.job.job_id} from {self.start_s:g} s>"
 
-    @property
-    def changed(self) -> bool:
-        """Whether only the user's cluster, or scheduler, says how long it runs: by a law, another job, a limit."""
+    def is_changed(self) -> bool:
+        """Return whether only a user's cluster, or scheduler, says how long it runs: by a law, another job, a limit."""
         limited = self.limit_s is not None and self.limit_work_s != self.submitted.estimate_s
         return limited or self.job is not self.submitted or not self.cluster.works_as_logged
 

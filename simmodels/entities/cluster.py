@@ -191,7 +191,9 @@ class Cluster:
     def _runs_s(self, attempt: Attempt) -> float:
         """Return how long an attempt runs, and note whether it is killed then."""
         job = attempt.job
-        runs = attempt.whole_s = self.runtime_s(job)
+        runs = job.runtime_s
+        if not self.works_as_logged:
+            runs = attempt.whole_s = self.runtime_s(job)
         if self._progress or self._writes:
             attempt.left = self._progress.left_of(attempt.submitted, runs)
             runs = duration_s(attempt.left, attempt.speed, attempt.checkpoints)
@@ -320,8 +322,12 @@ class Cluster:
         submitted
             The job as it was submitted, if `job` is another object.
         """
-        places = self._places_for(job, machines if machine is None else (machine,))
-        attempt = Attempt(job, self, limit_s)
+        chosen = machines if machine is None else (machine,)
+        places = self._places_for(job, chosen) if self.machines or chosen is not None else ()
+        if not places and job.cores > self.free_cores:
+            self._room.require(job, self.free_cores, "cluster")
+        now: float = self.env._now  # noqa: SLF001  env.now, without a call
+        attempt = Attempt(job, self, now, limit_s, self._checkpoints)
         attempt.then = then
         if submitted is not None:
             attempt.submitted = submitted
@@ -337,7 +343,7 @@ class Cluster:
             see(attempt)
         if self._only_waits:
             attempt.callbacks = self._at_end
-            self.env.happens_at(attempt.start_s + self._runs_s(attempt), attempt)
+            self.env.happens_at(now + self._runs_s(attempt), attempt)
         else:
             attempt.process = self.env.process(self._run(attempt))
         return attempt
@@ -348,7 +354,7 @@ class Cluster:
         if chosen is not None:
             return self._room.of(chosen, job)
         self._room.require(job, sum(cores for _, cores in found) if found else self.free_cores, "cluster")
-        return found or (self._room.lowest(job.cores) if self.machines else ())
+        return found or self._room.lowest(job.cores)
 
     def _ends_s(self, job: Job) -> float:
         """Return when a job would end by its estimate, if it started now."""
@@ -383,7 +389,7 @@ class Cluster:
         """Free the cores of an attempt, completed unless its outcome says otherwise, and notify who watches."""
         if attempt.outcome is None:
             attempt.outcome = COMPLETED
-        end_s = attempt.end_s = self.env.now
+        end_s = attempt.end_s = self.env._now  # noqa: SLF001  env.now, without a call
         if attempt.executed_s is None or attempt.start_s + attempt.executed_s != end_s:
             attempt.executed_s = end_s - attempt.start_s
         if attempt.outcome is LOST or self._progress or attempt.left is not None:

@@ -43,18 +43,22 @@ class QueuePlan:
         self._new: dict[int, int] = {}  # the number of each that was submitted since the last decision, by id
         self._count = 0  # how many they are
         self._lengths_s, self._cores = np.empty(64), np.empty(64, np.int64)
+        self.is_used = False
+        """Whether a start was asked for since the last change."""
 
     def note_change(self) -> None:
         """Take note that something was decided, or withdrawn."""
         self._seen = None
         self._new.clear()
         self._count = 0
+        self.is_used = False
 
     def number_of(self, job: Job, submitted: Sequence[Job]) -> int:
         """Take note of those that were submitted since the last decision; return the number of a job among them.
 
         -1 if it is none of them, and -2 if one of them was submitted twice.
         """
+        self.is_used = True
         for number in range(self._count, len(submitted)):
             each = submitted[number]
             if number == len(self._cores):

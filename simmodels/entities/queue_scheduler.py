@@ -116,7 +116,8 @@ class QueueScheduler(Scheduler):
             row_of(self._rows.names, job)
         if self._parties is not None:
             self._parties.require(job)
-        super().enqueue(job)
+        self._submitted.append(job)  # as above: `super()` would cost as much as all that
+        self._ring()
 
     def resume(self, jobs: Sequence[Job]) -> None:
         """Let jobs that ran since their submission run on now, before anything else; those that do not fit are dropped.
@@ -290,20 +291,20 @@ class QueueScheduler(Scheduler):
 
     def _instant(self) -> None:
         """Decide after all events of the instant, or after the next one."""
-        self._plan.note_change()
+        if self._plan.is_used:
+            self._plan.note_change()
         if self._powered:
             queue.change_capacity(self._queue, self._powered)
             self._powered = 0
         if self._by_event:
             self._next_event()
             return
-        now = float(self.env.now)
+        now = float(self.env._now)  # noqa: SLF001  env.now, without a call
         arrivals = len(self._submitted)
         for job in self._submitted:
             self._enter(job, now)
         self._submitted.clear()
-        finished = 0
-        ended = self._ended
+        finished, ended = 0, self._ended
         if ended:
             if len(ended) > len(self._slots):
                 self._slots = np.empty(2 * len(ended), np.int64)

@@ -164,7 +164,8 @@ class Record:
 
     def _keep(self, attempt: Attempt) -> None:
         """Keep what is known of an attempt: how it ended, or, if it runs, what it has done by now."""
-        number = self._number_of(attempt.submitted)
+        known = self._undone.get(id(attempt.submitted))
+        number = self._number_of(attempt.submitted) if known is None else known[0]  # most are jobs
         if number is None:
             if self.cluster is None or attempt.cluster is self.cluster:
                 raise _unseen(attempt.submitted)
@@ -199,7 +200,7 @@ class Record:
             math.nan if work_s is None else work_s,
             attempt.speed,
             self._last_rule[1] if attempt.checkpoints is self._last_rule[0] else self._rule(attempt.checkpoints),
-            attempt.changed,
+            attempt.is_changed(),
         )
 
     def _rule(self, given: Checkpoints) -> int:
