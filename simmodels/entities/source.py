@@ -15,6 +15,7 @@ from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import Duration
 from simmodels.ground.numbers import ranges
+from simmodels.work.job import OpenJob
 from simmodels.work.window import Rows, windowed
 from simmodels.work.workflow import Workflow
 from simmodels.work.workload import Job, Numbers, Workload, WorkloadLike
@@ -185,7 +186,7 @@ def _each(work: Workload, rows: Rows) -> Iterator[Job | Workflow]:
     columns = (work.job_id, work.submit_s, work.runtime_s, work.estimate_s, work.cores, work.user_id)
     numbers = work.numbers
     extras = (Numbers(numbers, row) for row in rows.tolist()) if numbers else itertools.repeat(None)
-    jobs = map(Job, *(column[rows].tolist() for column in columns), extras)
+    jobs: Iterator[Any] = map(OpenJob, *(column[rows].tolist() for column in columns), extras)
     if work.tasks is None:
         return jobs
     workflow = work.tasks.workflow[rows].tolist()

@@ -92,6 +92,34 @@ _set_job_id, _set_submit, _set_runtime, _set_estimate, _set_cores, _set_user, _s
 )
 
 
+class OpenJob:
+    """What becomes a `Job` once its fields are set, as those of any object: in half the time that a `Job` takes.
+
+    It takes all that a job does, by position.
+    """
+
+    __slots__ = Job.__slots__
+
+    def __init__(
+        self,
+        job_id: int,
+        submit_s: float,
+        runtime_s: float,
+        estimate_s: float,
+        cores: int,
+        user_id: int,
+        extras: Mapping[str, float] | None,
+    ) -> None:
+        self.job_id = job_id
+        self.submit_s = submit_s
+        self.runtime_s = runtime_s
+        self.estimate_s = estimate_s
+        self.cores = cores
+        self.user_id = user_id
+        self.extras = extras
+        self.__class__ = Job  # type: ignore[assignment]  # both have the same slots
+
+
 class Numbers(Mapping[str, float]):
     """The numbers of one row of further columns, read when they are asked for.
 
