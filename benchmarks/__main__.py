@@ -80,7 +80,7 @@ def main() -> None:
             f"{median['mean_wait_s']:,.1f}" if "mean_wait_s" in median else "",
             f"{100 * median['busy']:.1f}" if "busy" in median else "",
             f"{median['read_s']:.2f}" if "read_s" in median else "",
-            f"{median['times_reference']:,.0f}" if "times_reference" in median else "",
+            f"{median['times_reference']:,.1f}" if "times_reference" in median else "",
             f"{median['times_c']:.2f}" if "times_c" in median else "",
         )
         console.print(f"{name}: {median['wall_s']:.3f} s, {median['peak_mb']:,.0f} MB")
