@@ -50,14 +50,14 @@ def start_heads(queue, now, classes, placed, below, most):
         if i == waiting.count[b]:
             c, i = c + 1, 0
             continue
-        cores = waiting.cores[b, i]
-        slot = waiting.slot[b, i]
+        cores = waiting.entries[b, i].cores
+        slot = waiting.entries[b, i].slot
         if limited and is_barred(queue.limits, slot, cores):
             c, i = next_allowed(queue, c, i)
             continue
         if cores > free or slot >= below or n == most:
             return n, free, c, i
-        if classes is not None and not takes_now(classes, slot, now, cores, waiting.estimate[b, i]):
+        if classes is not None and not takes_now(classes, slot, now, cores, waiting.entries[b, i].estimate):
             return n, free, c, i
         placed[n] = slot
         n += 1
@@ -69,23 +69,19 @@ def start_heads(queue, now, classes, placed, below, most):
 
 
 @compiled
-def reservation(now, free, need, running, ends, slots, cores, n):
+def reservation(queue, now, free, need, placed, n):
     """Return the shadow instant of a job that needs `need` cores, and the extra cores then.
 
     Parameters
     ----------
-    now, free
-        The instant, and the cores free now (after the `n` jobs just started).
+    queue, now
+        The state, and the instant; of the jobs that run, an expected end that is past counts as now.
+    free
+        Cores free now, after the jobs just started.
     need
         Cores of the job that gets the reservation (> free).
-    running
-        The running jobs by expected end; an end that is past counts as now.
-    ends, slots
-        The expected ends of the `n` jobs just started, increasing, and their slots.
-    cores
-        Cores by slot.
-    n
-        How many were just started.
+    placed, n
+        placed[:n] are the slots just started.
 
     Returns
     -------
@@ -94,39 +90,36 @@ def reservation(now, free, need, running, ends, slots, cores, n):
         are free then (all releases of that instant counted) beyond `need`; infinity and all cores
         if the running jobs will not free enough.
     """
-    c = 0
-    i = 0
-    k = 0
+    ends, slots, cores = queue.ends, queue.slots, queue.cores
+    for k in range(n):
+        slots[k] = placed[k]
+        ends[k] = now + queue.estimate[placed[k]]
+    if n > 1:
+        sort_pairs(ends, slots, queue.ends2, queue.slots2, n)
+    running = queue.running
+    entries, chain, count, blocks = running.entries, running.chain, running.count, running.blocks
+    c, i, k = 0, 0, 0
     shadow = -np.inf
-    while True:
-        if i == 0 and c < running.blocks and free < need:  # take a whole block if it is not enough
-            b = running.chain[c]
-            last = running.key[b, running.count[b] - 1]
-            if free + running.sum_cores[b] < need and (k == n or ends[k] > last):
+    while c < blocks or k < n:
+        if c < blocks and (k == n or entries[chain[c], i].key <= ends[k]):
+            b = chain[c]
+            last = entries[b, count[b] - 1].key
+            if i == 0 and free + running.sum_cores[b] < need and (k == n or last < ends[k]):  # all of it is not enough
                 free += running.sum_cores[b]
                 c += 1
                 continue
-        has_running = c < running.blocks
-        if not has_running and k == n:
-            break
-        if has_running and (k == n or running.key[running.chain[c], i] <= ends[k]):
-            b = running.chain[c]
-            end = max(running.key[b, i], now)
-            released = running.cores[b, i]
-            if free >= need and end > shadow:
-                break
+            end, released = entries[b, i].key, entries[b, i].cores
             i += 1
-            if i == running.count[b]:
-                c += 1
-                i = 0
+            if i == count[b]:
+                c, i = c + 1, 0
         else:
-            end = max(ends[k], now)
-            released = cores[slots[k]]
-            if free >= need and end > shadow:
-                break
+            end, released = ends[k], cores[slots[k]]
             k += 1
+        end = max(end, now)
+        if free >= need and end > shadow:
+            break
         free += released
-        if shadow == -np.inf and free >= need:
+        if free >= need:
             shadow = end
     if free < need:
         return np.inf, free
@@ -140,12 +133,7 @@ def _shadow(queue, now, classes, head, free, placed, n):
     In classes, its cores are taken out of the profiles from the shadow on: what fits beside it then delays it not.
     """
     if classes is None:
-        ends, slots = queue.ends, queue.slots
-        for k in range(n):
-            slots[k] = placed[k]
-            ends[k] = now + queue.estimate[placed[k]]
-        sort_pairs(ends, slots, queue.ends2, queue.slots2, n)
-        return reservation(now, free, queue.cores[head], queue.running, ends, slots, queue.cores, n)
+        return reservation(queue, now, free, queue.cores[head], placed, n)
     queue.shadow = book(queue.profile, classes, head, now, queue.cores[head], queue.estimate[head])
     return np.inf, free
 
@@ -174,7 +162,7 @@ def start_backfilled(queue, now, classes, placed, most):
         n, free, c, i = start_heads(queue, now, classes, placed, queue.arrived, most)
         if c < 0 or n == most:
             return n
-        head = queue.waiting.slot[queue.waiting.chain[c], i]
+        head = queue.waiting.entries[queue.waiting.chain[c], i].slot
         c, i = (c, i + 1) if same_order else (0, 0)  # backfilling begins behind the head
         if limited and not same_order:
             put_back(queue)  # it goes through the other list from its beginning
@@ -192,7 +180,8 @@ def start_backfilled(queue, now, classes, placed, most):
     most = min(most, n + queue.most_backfills - queue.backfilled)
     while c >= 0 and n < most:
         b = backfill.chain[c]
-        slot, cores, estimate = backfill.slot[b, i], backfill.cores[b, i], backfill.estimate[b, i]
+        entry = backfill.entries[b, i]
+        slot, cores, estimate = entry.slot, entry.cores, entry.estimate
         may = same_order or is_behind(queue, slot, head)  # those before the head have started, and it is itself
         if may and (classes is None or takes_now(classes, slot, now, cores, estimate)):
             placed[n] = slot

@@ -28,7 +28,7 @@ from simmodels.structures.classes import book
 from simmodels.structures.limit_state import count, first_full
 from simmodels.structures.profile import PROFILE, add, advance, earlier, lasts_until, most_free, reset
 from simmodels.structures.queue_state import PROMISES, QUEUE_STATE
-from simmodels.structures.sorted_blocks import has_key
+from simmodels.structures.sorted_blocks import has_key, least_of
 from simmodels.structures.structure import arrays_of
 
 _REPLACES: Final = arrays_of(PROFILE)
@@ -47,11 +47,11 @@ def _plan_again(queue, now, classes):
             b = running.chain[c]
             for i in range(running.count[b]):
                 heed_signals()
-                add(queue.profile, max(running.key[b, i], now), np.inf, running.cores[b, i])
+                add(queue.profile, max(running.entries[b, i].key, now), np.inf, running.entries[b, i].cores)
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
-            queue.reserved[waiting.slot[b, i]] = np.nan
+            queue.reserved[waiting.entries[b, i].slot] = np.nan
     return _reserve_new(queue, now, classes, np.inf)
 
 
@@ -68,13 +68,13 @@ def _reserve_new(queue, now, classes, next_start):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
             heed_signals()
-            slot = waiting.slot[b, i]
+            slot = waiting.entries[b, i].slot
             if not np.isnan(reserved[slot]):
                 continue
-            cores = waiting.cores[b, i]
+            cores = waiting.entries[b, i].cores
             if limited and first_full(parties, most, used, cohort[slot], cores, core_s[slot]) >= 0:
                 continue
-            reserved[slot] = book(profile, classes, slot, now, cores, waiting.estimate[b, i])
+            reserved[slot] = book(profile, classes, slot, now, cores, waiting.entries[b, i].estimate)
             next_start = min(next_start, reserved[slot])
     return next_start
 
@@ -127,7 +127,7 @@ def _compress(queue, now, next_start):
         for c in range(waiting.blocks):
             heed_signals()
             b = waiting.chain[c]
-            if waiting.min_cores[b] > gained.most:
+            if least_of(waiting, b) > gained.most:
                 place += waiting.count[b]
                 continue
             for i in range(waiting.count[b]):
@@ -138,14 +138,14 @@ def _compress(queue, now, next_start):
                     gained = lately
                     if k < moves_before:
                         gained = _joined(lately, _Gain(most[last, k], span[last, k, 0], span[last, k, 1]))
-                cores = waiting.cores[b, i]
+                cores = waiting.entries[b, i].cores
                 if cores > gained.most:
                     continue
-                slot = waiting.slot[b, i]
+                slot = waiting.entries[b, i].slot
                 held = reserved[slot]
                 if not held > gained.first:  # NaN: it has no reservation
                     continue
-                length = waiting.estimate[b, i]
+                length = waiting.entries[b, i].estimate
                 limit, known, since = min(held, gained.last), -np.inf, gained.first
                 if failed_cores <= cores and failed_length <= length and failed_held <= held:
                     known, since = failed_held, since_failed.first if cores <= since_failed.most else np.inf
@@ -185,8 +185,8 @@ def _is_broken(queue, now):
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
-            if queue.reserved[waiting.slot[b, i]] == now:
-                free -= waiting.cores[b, i]
+            if queue.reserved[waiting.entries[b, i].slot] == now:
+                free -= waiting.entries[b, i].cores
     return free < 0
 
 
@@ -202,7 +202,7 @@ def first_promise(queue, now):
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
-            promised = reserved[waiting.slot[b, i]]  # NaN: it has no reservation
+            promised = reserved[waiting.entries[b, i].slot]  # NaN: it has no reservation
             if now < promised < first and has_key(queue.running, promised):
                 first = promised
     return first
@@ -216,7 +216,7 @@ def _give_back(queue):
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
-            slot = waiting.slot[b, i]
+            slot = waiting.entries[b, i].slot
             start = reserved[slot]
             if np.isnan(start):
                 continue
@@ -225,7 +225,7 @@ def _give_back(queue):
                 continue
             reserved[slot] = np.nan
             if start < np.inf:
-                end = lasts_until(start, waiting.estimate[b, i])
+                end = lasts_until(start, waiting.entries[b, i].estimate)
                 add(queue.profile, start, end, queue.cores[slot])
                 queue.freed_until = max(queue.freed_until, end)
     return next_start
@@ -238,7 +238,7 @@ def _bring_up_to_date(queue, now, classes):
     It is made again if cores were lost or added, a job overran, or the order changed; and always in classes.
     """
     running = queue.running
-    overran = running.size > 0 and running.key[running.chain[0], 0] < now
+    overran = running.size > 0 and running.entries[running.chain[0], 0].key < now
     if classes is not None or queue.needs_replan or overran or queue.next_reserved_start < now:
         return _plan_again(queue, now, classes)
     next_start = queue.next_reserved_start
@@ -276,15 +276,15 @@ def start_reserved(queue, now, classes, placed, most):
         for c in range(waiting.blocks):
             b = waiting.chain[c]
             for i in range(waiting.count[b]):
-                slot = waiting.slot[b, i]
+                slot = waiting.entries[b, i].slot
                 if limited and np.isnan(reserved[slot]):  # it is over a limit: all others have a reservation now
                     continue
-                may = reserved[slot] == now and waiting.cores[b, i] <= free and n < most
+                may = reserved[slot] == now and waiting.entries[b, i].cores <= free and n < most
                 if may and not (waits and queue.backfilled == queue.most_backfills):
                     placed[n] = slot
                     n += 1
                     queue.backfilled += waits
-                    free -= waiting.cores[b, i]
+                    free -= waiting.entries[b, i].cores
                     if limited:
                         count(queue.limits, slot, queue.cores[slot], 1)
                         # In classes, what is planned again may lie elsewhere: so it is, after each start.

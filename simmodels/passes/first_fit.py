@@ -9,7 +9,7 @@ import numpy as np
 from simmodels.ground.compiled import compiled
 from simmodels.passes.keys import key_of, refuse
 from simmodels.passes.machines import first_fitting, run
-from simmodels.structures.sorted_blocks import copy_slots, insert, refill, remove, sort_pairs
+from simmodels.structures.sorted_blocks import copy_slots, insert, least_of, refill, remove, sort_pairs
 
 
 @compiled
@@ -63,15 +63,15 @@ def refill_machine(state, machine, now):
     if state.moving:
         sort_again(state, now)
     waiting, free = state.waiting, state.free
-    chain, count, least = waiting.chain, waiting.count, waiting.min_cores  # read once: most blocks are passed over
+    chain, count = waiting.chain, waiting.count  # read once: most blocks are passed over
     first = state.count
     for c in range(waiting.blocks):
         b = chain[c]
-        if least[b] > free[machine]:
+        if least_of(waiting, b) > free[machine]:
             continue
         for i in range(count[b]):
-            if waiting.cores[b, i] <= free[machine]:
-                run(state, waiting.slot[b, i], machine, now, 0)
+            if waiting.entries[b, i].cores <= free[machine]:
+                run(state, waiting.entries[b, i].slot, machine, now, 0)
         if free[machine] == 0:
             break
     _take_out(state, first)
@@ -86,11 +86,11 @@ def refill_all(state, now):
     first = state.count
     for c in range(waiting.blocks):
         b = waiting.chain[c]
-        if waiting.min_cores[b] > state.tree[1]:
+        if least_of(waiting, b) > state.tree[1]:
             continue
         for i in range(waiting.count[b]):
-            if waiting.cores[b, i] <= state.tree[1]:
-                slot = waiting.slot[b, i]
+            if waiting.entries[b, i].cores <= state.tree[1]:
+                slot = waiting.entries[b, i].slot
                 run(state, slot, first_fitting(state, state.cores[slot]), now, 0)
         if state.tree[1] <= 0:
             break

@@ -118,6 +118,6 @@ def first_in_line(queue):
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
-            if not is_over(queue, waiting.slot[b, i]):
-                return waiting.slot[b, i]
+            if not is_over(queue, waiting.entries[b, i].slot):
+                return waiting.entries[b, i].slot
     return -1

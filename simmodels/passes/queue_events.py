@@ -62,7 +62,7 @@ def reserved_start(queue, slot, now):
         return queue.reserved[slot]
     if not np.isnan(queue.shadow):
         return queue.shadow
-    start, _ = reservation(now, queue.free, queue.cores[slot], queue.running, queue.ends, queue.slots, queue.cores, 0)
+    start, _ = reservation(queue, now, queue.free, queue.cores[slot], queue.placed, 0)
     return start
 
 
@@ -211,7 +211,7 @@ def requeue(queue, slot, now):
     for c in range(queue.waiting.blocks):
         b = queue.waiting.chain[c]
         for i in range(queue.waiting.count[b]):
-            last = max(last, queue.waiting.slot[b, i])
+            last = max(last, queue.waiting.entries[b, i].slot)
     if last > slot:
         _leave(queue, last)
         queue.visible_below = last

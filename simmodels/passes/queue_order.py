@@ -48,11 +48,11 @@ def place_of(queue, estimate, runtime, cores, row, now):
     for c in range(queue.waiting.blocks):
         b = queue.waiting.chain[c]
         count = queue.waiting.count[b]
-        if not queue.waiting.key[b, count - 1] > key:  # a key that is no number comes last
+        if not queue.waiting.entries[b, count - 1].key > key:  # a key that is no number comes last
             before += count
             continue
         for i in range(count):
-            before += not queue.waiting.key[b, i] > key
+            before += not queue.waiting.entries[b, i].key > key
         break
     return before
 
@@ -69,14 +69,14 @@ def sort_again(queue, ordered, order, row, key, now):
         heed_signals()
         b = ordered.chain[c]
         for i in range(ordered.count[b]):
-            slot = ordered.slot[b, i]
+            slot = ordered.entries[b, i].slot
             value = _key_among(ahead, columns, order, row, slot, now)
             if np.isnan(value):
                 value = refuse(queue, slot, now)
             is_sorted &= before < value or (before == value and slot_before < slot)
             before, slot_before = value, slot
             key[slot] = value
-            ordered.key[b, i] = value
+            ordered.entries[b, i].key = value
             ends[n] = value
             slots[n] = slot
             n += 1
@@ -129,7 +129,7 @@ def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
         for c in range(queue.waiting.blocks):
             b = queue.waiting.chain[c]
             for i in range(queue.waiting.count[b]):
-                queue.slots[n] = queue.waiting.slot[b, i]
+                queue.slots[n] = queue.waiting.entries[b, i].slot
                 queue.ends[n] = 0.0
                 n += 1
         refill(backfill, queue.ends, queue.slots, queue.cores, queue.estimate, n)

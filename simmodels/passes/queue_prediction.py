@@ -157,7 +157,7 @@ def _line_up(queue, plan, new):
     for c in range(queue.waiting.blocks):
         b = queue.waiting.chain[c]
         for i in range(queue.waiting.count[b]):
-            line[jobs] = queue.waiting.slot[b, i]
+            line[jobs] = queue.waiting.entries[b, i].slot
             jobs += 1
     plan.queued = jobs
     for slot in range(queue.visible_below, queue.arrived):
@@ -212,7 +212,7 @@ def _known(queue, plan, now, free, coming, jobs):
     for c in range(queue.running.blocks):
         b = queue.running.chain[c]
         for i in range(queue.running.count[b]):
-            slot = queue.running.slot[b, i]
+            slot = queue.running.entries[b, i].slot
             if plan.ended[slot]:
                 continue
             if until[slot] != _expected(queue.expected_end[slot], now) or since[slot] > now:
@@ -257,7 +257,7 @@ def _note_running(queue, plan):
     for c in range(queue.running.blocks):
         b = queue.running.chain[c]
         for i in range(queue.running.count[b]):
-            slot = queue.running.slot[b, i]
+            slot = queue.running.entries[b, i].slot
             if not plan.ended[slot]:
                 plan.running[runs] = slot
                 runs += 1

@@ -48,9 +48,9 @@ def _copy_list(queue, ordered, old, place, key, held):
     for c in range(old.blocks):
         b = old.chain[c]
         for i in range(old.count[b]):
-            if not stands_in[old.slot[b, i]]:
-                queue.ends[n] = old.key[b, i]
-                queue.slots[n] = place[old.slot[b, i]]
+            if not stands_in[old.entries[b, i].slot]:
+                queue.ends[n] = old.entries[b, i].key
+                queue.slots[n] = place[old.entries[b, i].slot]
                 n += 1
     refill(ordered, queue.ends, queue.slots, queue.cores, queue.estimate, n)
     for slot in place[held]:

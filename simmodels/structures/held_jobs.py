@@ -69,7 +69,7 @@ def _slot_at(ordered, lane_of, lane, c, i):
         c, i = c + 1, 0
     if c >= ordered.blocks:
         return np.int64(-1)
-    slot = ordered.slot[ordered.chain[c], i]
+    slot = ordered.entries[ordered.chain[c], i].slot
     return slot if lane_of[slot] == lane else np.int64(-1)
 
 
@@ -354,7 +354,7 @@ def next_within_limits(queue, v, c, i, free, extra, now, shadow):
         c, i = next_fitting(listed, c, i, free, extra, now, shadow)
         if c < 0:
             return c, i
-        slot = listed.slot[listed.chain[c], i]
+        slot = listed.entries[listed.chain[c], i].slot
         if not is_barred(queue.limits, slot, queue.cores[slot]):
             return c, i
         if _moves(queue, v, slot, free, extra, now, shadow):
@@ -394,11 +394,11 @@ def _move_cohort(queue, v, slot, free, extra, now, shadow):
     jobs = _jobs(limits, v)
     at, place = seek(jobs, key[slot], slot, limits.cohort, cohort)
     c, i = next_in_lane(jobs, limits.cohort, cohort, at, place, min(free, cores), extra, now, shadow)
-    while c >= 0 and limits.core_s[jobs.slot[jobs.chain[c], i]] > core_s:
+    while c >= 0 and limits.core_s[jobs.entries[jobs.chain[c], i].slot] > core_s:
         c, i = next_in_lane(jobs, limits.cohort, cohort, c, i + 1, min(free, cores), extra, now, shadow)
     if c < 0:
         return slot == _first(jobs, limits.cohort, cohort) and _cohort_shows_least(queue, cohort)
-    found = jobs.slot[jobs.chain[c], i]
+    found = jobs.entries[jobs.chain[c], i].slot
     if found == slot:
         _release(queue, slot, v, _slot_at(jobs, limits.cohort, cohort, c, i + 1))
         return True
@@ -426,11 +426,11 @@ def _move_party(queue, v, slot, free, extra, now, shadow):
     cohorts = _cohorts(limits, v)
     at, place = seek(cohorts, key[slot], slot, limits.awaited, party)
     c, i = next_in_lane(cohorts, limits.awaited, party, at, place, min(free, room), extra, now, shadow)
-    while c >= 0 and limits.least[limits.cohort[cohorts.slot[cohorts.chain[c], i]], 1] > core_s:
+    while c >= 0 and limits.least[limits.cohort[cohorts.entries[cohorts.chain[c], i].slot], 1] > core_s:
         c, i = next_in_lane(cohorts, limits.awaited, party, c, i + 1, min(free, room), extra, now, shadow)
     if c < 0:
         return slot == _first(cohorts, limits.awaited, party) and _party_shows_least(queue, party)
-    found = cohorts.slot[cohorts.chain[c], i]
+    found = cohorts.entries[cohorts.chain[c], i].slot
     after = found
     if found == slot:
         after = _slot_at(cohorts, limits.awaited, party, c, i + 1)
@@ -455,10 +455,10 @@ def _least(limits, ordered, lane_of, lane, of_jobs):
     while c < ordered.blocks:
         b = ordered.chain[c]
         for j in range(i, ordered.count[b]):
-            slot = ordered.slot[b, j]
+            slot = ordered.entries[b, j].slot
             if lane_of[slot] != lane:
                 return cores, core_s, estimate
-            cores, estimate = min(cores, ordered.cores[b, j]), min(estimate, ordered.estimate[b, j])
+            cores, estimate = min(cores, ordered.entries[b, j].cores), min(estimate, ordered.entries[b, j].estimate)
             core_s = min(core_s, limits.core_s[slot] if of_jobs else limits.least[limits.cohort[slot], 1])
         c += 1
         i = 0

@@ -16,11 +16,11 @@ blocks / 64 in practice); a scan costs O(number of blocks + entries of the block
 from typing import Final
 
 import numpy as np
-from numba import types
+from numba import from_dtype, types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
-from simmodels.structures.arrays import grown, grown_rows
+from simmodels.structures.arrays import grown, grown_rows, move
 from simmodels.structures.structure import Handle, Structure
 
 BLOCK: Final = 64
@@ -42,20 +42,21 @@ class SortedBlocks(Handle):
         return out
 
 
-_F1 = types.float64[::1]
+ENTRY: Final = np.dtype([("key", np.float64), ("slot", np.int64), ("cores", np.int64), ("estimate", np.float64)])
+
+_UNKNOWN: Final = int(np.iinfo(np.int64).min)
+"""Stands for the least cores of a block that lost an entry of the least cores, or estimate: who asks looks for it."""
+
 _I1 = types.int64[::1]
 SORTED_BLOCKS: Final = Structure(
     SortedBlocks,
     [
-        ("key", types.float64[:, ::1]),  # [block, entry], increasing with slot along the chain
-        ("slot", types.int64[:, ::1]),
-        ("cores", types.int64[:, ::1]),
-        ("estimate", types.float64[:, ::1]),
+        ("entries", from_dtype(ENTRY)[:, ::1]),  # [block, entry], increasing by key and slot along the chain
         ("count", _I1),  # entries of each block
-        ("min_cores", _I1),
-        ("min_estimate", _F1),
+        ("min_cores", _I1),  # may be unknown, and `min_estimate` with it: see `least_of`
+        ("min_estimate", types.float64[::1]),
         ("sum_cores", _I1),
-        ("chain", _I1),  # block numbers in order; the free ones behind them
+        ("chain", types.uint64[::1]),  # block numbers in order; the free ones behind them
         ("blocks", types.int64),  # how many of the chain are in use
         ("size", types.int64),  # entries in all
     ],
@@ -66,15 +67,12 @@ SORTED_BLOCKS: Final = Structure(
 def new_sorted_blocks(blocks):
     """Return an empty ordered list with room for `blocks` blocks (it grows by itself)."""
     made = structref.new(SORTED_BLOCKS)
-    made.key = np.empty((blocks, BLOCK), np.float64)
-    made.slot = np.empty((blocks, BLOCK), np.int64)
-    made.cores = np.empty((blocks, BLOCK), np.int64)
-    made.estimate = np.empty((blocks, BLOCK), np.float64)
+    made.entries = np.empty((blocks, BLOCK), ENTRY)
     made.count = np.zeros(blocks, np.int64)
     made.min_cores = np.empty(blocks, np.int64)
     made.min_estimate = np.empty(blocks, np.float64)
     made.sum_cores = np.zeros(blocks, np.int64)
-    made.chain = np.arange(blocks)
+    made.chain = np.arange(blocks).view(np.uint64)
     return made
 
 
@@ -86,12 +84,12 @@ def _size(ordered):
 @compiled
 def copy_slots(ordered, out):
     """Write the slots in order into `out`."""
-    chain, count, slot = ordered.chain, ordered.count, ordered.slot
+    chain, count, entries = ordered.chain, ordered.count, ordered.entries
     n = 0
     for c in range(ordered.blocks):
         b = chain[c]
         for i in range(count[b]):
-            out[n] = slot[b, i]
+            out[n] = entries[b, i].slot
             n += 1
 
 
@@ -105,18 +103,23 @@ def total_cores(ordered):
 
 
 @compiled
-def _summarise(ordered, b):
-    """Recompute the least and the sums of a block."""
-    least_cores = ordered.cores[b, 0]
-    least_estimate = ordered.estimate[b, 0]
-    total = 0
-    for i in range(ordered.count[b]):
-        least_cores = min(least_cores, ordered.cores[b, i])
-        least_estimate = min(least_estimate, ordered.estimate[b, i])
-        total += ordered.cores[b, i]
+def _find_least(ordered, b):
+    """Look for the least of a block."""
+    entries = ordered.entries
+    least_cores, least_estimate = entries[b, 0].cores, entries[b, 0].estimate
+    for i in range(1, ordered.count[b]):
+        least_cores = min(least_cores, entries[b, i].cores)
+        least_estimate = min(least_estimate, entries[b, i].estimate)
     ordered.min_cores[b] = least_cores
     ordered.min_estimate[b] = least_estimate
-    ordered.sum_cores[b] = total
+
+
+@compiled
+def least_of(ordered, b):
+    """Return the least cores of a block; its least estimate is known then, too."""
+    if ordered.min_cores[b] == _UNKNOWN:
+        _find_least(ordered, b)
+    return ordered.min_cores[b]
 
 
 @compiled
@@ -124,10 +127,7 @@ def _grow(ordered):
     """Double the room."""
     old = ordered.count.size
     new = 2 * old
-    ordered.key = grown_rows(ordered.key, new)
-    ordered.slot = grown_rows(ordered.slot, new)
-    ordered.cores = grown_rows(ordered.cores, new)
-    ordered.estimate = grown_rows(ordered.estimate, new)
+    ordered.entries = grown_rows(ordered.entries, new)
     ordered.count = grown(ordered.count, new)
     ordered.min_cores = grown(ordered.min_cores, new)
     ordered.min_estimate = grown(ordered.min_estimate, new)
@@ -145,11 +145,12 @@ def _open_block(ordered, c):
         _grow(ordered)
     chain = ordered.chain
     b = chain[ordered.blocks]
-    for place in range(ordered.blocks, c, -1):
-        chain[place] = chain[place - 1]
+    move(chain, c, ordered.blocks - c, c + 1)
     chain[c] = b
     ordered.blocks += 1
     ordered.count[b] = 0
+    ordered.min_cores[b] = np.iinfo(np.int64).max
+    ordered.min_estimate[b] = np.inf
     ordered.sum_cores[b] = 0
     return b
 
@@ -159,10 +160,23 @@ def _close_block(ordered, c):
     """Take the (empty) block at place `c` out of the chain."""
     chain = ordered.chain
     b = chain[c]
-    for place in range(c, ordered.blocks - 1):
-        chain[place] = chain[place + 1]
     ordered.blocks -= 1
+    move(chain, c + 1, ordered.blocks - c, c)
     chain[ordered.blocks] = b
+
+
+@compiled
+def _hand_over(ordered, b, i, other):
+    """Move the entries of a block from `i` on to the end of another one."""
+    n, at = ordered.count[b] - i, ordered.count[other]
+    move(ordered.entries, np.int64(b) * BLOCK + i, n, np.int64(other) * BLOCK + at)
+    moved = 0
+    for j in range(at, at + n):
+        moved += ordered.entries[other, j].cores
+    ordered.count[b], ordered.count[other] = i, at + n
+    ordered.min_cores[b] = ordered.min_cores[other] = _UNKNOWN
+    ordered.sum_cores[b] -= moved
+    ordered.sum_cores[other] += moved
 
 
 @compiled
@@ -173,10 +187,10 @@ def _place(ordered, key, slot, lane_of=None, lane=0):
     while high - low > 1:  # the last block whose first entry is not behind (key, slot)
         middle = (low + high) // 2
         b = ordered.chain[middle]
-        first = ordered.key[b, 0]
-        is_before = first < key or (first == key and ordered.slot[b, 0] <= slot)
+        first = ordered.entries[b, 0].key
+        is_before = first < key or (first == key and ordered.entries[b, 0].slot <= slot)
         if lane_of is not None:
-            own = lane_of[ordered.slot[b, 0]]
+            own = lane_of[ordered.entries[b, 0].slot]
             is_before = own < lane or (own == lane and is_before)
         if is_before:
             low = middle
@@ -192,10 +206,10 @@ def _entry(ordered, b, key, slot, lane_of=None, lane=0):
     high = ordered.count[b]
     while low < high:
         middle = (low + high) // 2
-        at = ordered.key[b, middle]
-        is_before = at < key or (at == key and ordered.slot[b, middle] < slot)
+        at = ordered.entries[b, middle].key
+        is_before = at < key or (at == key and ordered.entries[b, middle].slot < slot)
         if lane_of is not None:
-            own = lane_of[ordered.slot[b, middle]]
+            own = lane_of[ordered.entries[b, middle].slot]
             is_before = own < lane or (own == lane and is_before)
         if is_before:
             low = middle + 1
@@ -222,7 +236,31 @@ def has_key(ordered, key):
     c, i = seek(ordered, key, -1)
     if c < ordered.blocks and i == ordered.count[ordered.chain[c]]:
         c, i = c + 1, 0
-    return c < ordered.blocks and ordered.key[ordered.chain[c], i] == key
+    return c < ordered.blocks and ordered.entries[ordered.chain[c], i].key == key
+
+
+@compiled
+def _make_room(ordered, c, i):
+    """Split the full block at place `c` of the chain, in which an entry is to stand at `i`; return where it stands."""
+    b = ordered.chain[c]
+    if i == BLOCK and c == ordered.blocks - 1:
+        return _open_block(ordered, c + 1), 0  # a queue in order of arrival fills its blocks to the brim
+    new, half = _open_block(ordered, c + 1), BLOCK // 2
+    _hand_over(ordered, b, half, new)
+    return (new, i - half) if i > half else (b, i)
+
+
+@compiled
+def _save_blocks(ordered, c):
+    """Close the block at place `c` if it is empty, or the next one if both are so short that one is enough."""
+    b = ordered.chain[c]
+    if ordered.count[b] == 0:
+        _close_block(ordered, c)
+        return
+    follower = ordered.chain[c + 1]
+    if ordered.count[b] + ordered.count[follower] <= BLOCK // 2:  # keep the number of blocks near size / BLOCK
+        _hand_over(ordered, follower, 0, b)
+        _close_block(ordered, c + 1)
 
 
 @compiled
@@ -230,47 +268,20 @@ def insert(ordered, key, slot, cores, estimate, lane_of=None, lane=0):
     """Put a job in its place, in a list of lanes into one of them."""
     if ordered.blocks == 0:
         _open_block(ordered, 0)
-    c = _place(ordered, key, slot, lane_of, lane)
+    c, i = seek(ordered, key, slot, lane_of, lane)
     b = ordered.chain[c]
-    i = _entry(ordered, b, key, slot, lane_of, lane)
     if ordered.count[b] == BLOCK:
-        if i == BLOCK and c == ordered.blocks - 1:
-            c += 1  # a queue in order of arrival fills its blocks to the brim
-            b = _open_block(ordered, c)
-            i = 0
-        else:
-            new = _open_block(ordered, c + 1)
-            half = BLOCK // 2
-            for j in range(half, BLOCK):
-                ordered.key[new, j - half] = ordered.key[b, j]
-                ordered.slot[new, j - half] = ordered.slot[b, j]
-                ordered.cores[new, j - half] = ordered.cores[b, j]
-                ordered.estimate[new, j - half] = ordered.estimate[b, j]
-            ordered.count[b] = half
-            ordered.count[new] = BLOCK - half
-            _summarise(ordered, b)
-            _summarise(ordered, new)
-            if i > half:
-                b = new
-                i -= half
-    n = ordered.count[b]
-    for j in range(n, i, -1):
-        ordered.key[b, j] = ordered.key[b, j - 1]
-        ordered.slot[b, j] = ordered.slot[b, j - 1]
-        ordered.cores[b, j] = ordered.cores[b, j - 1]
-        ordered.estimate[b, j] = ordered.estimate[b, j - 1]
-    ordered.key[b, i] = key
-    ordered.slot[b, i] = slot
-    ordered.cores[b, i] = cores
-    ordered.estimate[b, i] = estimate
+        b, i = _make_room(ordered, c, i)
+    entries, place, n = ordered.entries, np.int64(b) * BLOCK + i, ordered.count[b]
+    move(entries, place, n - i, place + 1)
+    entries[b, i].key = key
+    entries[b, i].slot = slot
+    entries[b, i].cores = cores
+    entries[b, i].estimate = estimate
     ordered.count[b] = n + 1
+    ordered.min_cores[b] = min(ordered.min_cores[b], cores)
+    ordered.min_estimate[b] = min(ordered.min_estimate[b], estimate)
     ordered.sum_cores[b] += cores
-    if n == 0:
-        ordered.min_cores[b] = cores
-        ordered.min_estimate[b] = estimate
-    else:
-        ordered.min_cores[b] = min(ordered.min_cores[b], cores)
-        ordered.min_estimate[b] = min(ordered.min_estimate[b], estimate)
     ordered.size += 1
 
 
@@ -279,40 +290,20 @@ def remove(ordered, key, slot, lane_of=None, lane=0):
     """Take the job with this key and slot out of the list, or of a lane of it; return whether it was there."""
     if ordered.blocks == 0:
         return False
-    c = _place(ordered, key, slot, lane_of, lane)
-    b = ordered.chain[c]
-    i = _entry(ordered, b, key, slot, lane_of, lane)
-    if i == ordered.count[b] or ordered.slot[b, i] != slot or ordered.key[b, i] != key:
+    c, i = seek(ordered, key, slot, lane_of, lane)
+    entries, b = ordered.entries, ordered.chain[c]
+    if i == ordered.count[b] or entries[b, i].slot != slot or entries[b, i].key != key:
         return False
-    cores = ordered.cores[b, i]
-    estimate = ordered.estimate[b, i]
-    n = ordered.count[b] - 1
-    for j in range(i, n):
-        ordered.key[b, j] = ordered.key[b, j + 1]
-        ordered.slot[b, j] = ordered.slot[b, j + 1]
-        ordered.cores[b, j] = ordered.cores[b, j + 1]
-        ordered.estimate[b, j] = ordered.estimate[b, j + 1]
+    cores, estimate, n = entries[b, i].cores, entries[b, i].estimate, ordered.count[b] - 1
+    place = np.int64(b) * BLOCK + i
+    move(entries, place + 1, n - i, place)
     ordered.count[b] = n
+    ordered.sum_cores[b] -= cores
     ordered.size -= 1
-    if n == 0:
-        _close_block(ordered, c)
-        return True
     if cores == ordered.min_cores[b] or estimate == ordered.min_estimate[b]:
-        _summarise(ordered, b)
-    else:
-        ordered.sum_cores[b] -= cores
-    if n < BLOCK // 4 and c + 1 < ordered.blocks:
-        follower = ordered.chain[c + 1]
-        if n + ordered.count[follower] <= BLOCK // 2:  # keep the number of blocks near size / BLOCK
-            for j in range(ordered.count[follower]):
-                ordered.key[b, n + j] = ordered.key[follower, j]
-                ordered.slot[b, n + j] = ordered.slot[follower, j]
-                ordered.cores[b, n + j] = ordered.cores[follower, j]
-                ordered.estimate[b, n + j] = ordered.estimate[follower, j]
-            ordered.count[b] = n + ordered.count[follower]
-            _summarise(ordered, b)
-            ordered.count[follower] = 0
-            _close_block(ordered, c + 1)
+        ordered.min_cores[b] = _UNKNOWN
+    if n == 0 or (n < BLOCK // 4 and c + 1 < ordered.blocks):
+        _save_blocks(ordered, c)
     return True
 
 
@@ -333,14 +324,16 @@ def refill(ordered, key, slot, cores, estimate, n):
     for start in range(0, n, fill):
         b = _open_block(ordered, ordered.blocks)
         stop = min(start + fill, n)
+        entries = ordered.entries
         for j in range(start, stop):
-            s = slot[j]
-            ordered.key[b, j - start] = key[j]
-            ordered.slot[b, j - start] = s
-            ordered.cores[b, j - start] = cores[s]
-            ordered.estimate[b, j - start] = estimate[s]
+            s, entry = slot[j], entries[b, j - start]
+            entry.key = key[j]
+            entry.slot = s
+            entry.cores = cores[s]
+            entry.estimate = estimate[s]
+            ordered.sum_cores[b] += cores[s]
         ordered.count[b] = stop - start
-        _summarise(ordered, b)
+        ordered.min_cores[b] = _UNKNOWN
     ordered.size = n
 
 
@@ -349,7 +342,7 @@ def least_cores(ordered):
     """Return the least number of cores an entry needs (a huge number when there is none)."""
     least = np.iinfo(np.int64).max
     for c in range(ordered.blocks):
-        least = min(least, ordered.min_cores[ordered.chain[c]])
+        least = min(least, least_of(ordered, ordered.chain[c]))
     return least
 
 
@@ -363,12 +356,12 @@ def next_fitting(ordered, c, i, free, extra, now, shadow):
     """
     while c < ordered.blocks:
         b = ordered.chain[c]
-        lean = ordered.min_cores[b]
+        lean = least_of(ordered, b)
         if lean <= free and (lean <= extra or now + ordered.min_estimate[b] <= shadow):
-            for j in range(i, ordered.count[b]):
-                q = ordered.cores[b, j]
-                if q <= free and (q <= extra or now + ordered.estimate[b, j] <= shadow):
-                    return c, j
+            for j in range(np.uint64(i), np.uint64(ordered.count[b])):  # unsigned: none counts from the end
+                q = ordered.entries[b, j].cores
+                if q <= free and (q <= extra or now + ordered.entries[b, j].estimate <= shadow):
+                    return c, np.int64(j)
         c += 1
         i = 0
     return -1, -1
@@ -379,15 +372,17 @@ def next_in_lane(ordered, lane_of, lane, c, i, free, extra, now, shadow):
     """Return what `next_fitting` does among the entries of a lane, from (c, i) on, which is not before the lane."""
     while c < ordered.blocks:
         b = ordered.chain[c]
-        lean = ordered.min_cores[b]
+        lean = least_of(ordered, b)
         if lean <= free and (lean <= extra or now + ordered.min_estimate[b] <= shadow):
             for j in range(i, ordered.count[b]):
-                if lane_of[ordered.slot[b, j]] != lane:
+                if lane_of[ordered.entries[b, j].slot] != lane:
                     return -1, -1
-                q = ordered.cores[b, j]
-                if q <= free and (q <= extra or now + ordered.estimate[b, j] <= shadow):
+                q = ordered.entries[b, j].cores
+                if q <= free and (q <= extra or now + ordered.entries[b, j].estimate <= shadow):
                     return c, j
-        elif lane_of[ordered.slot[b, ordered.count[b] - 1]] > lane:  # less, if (c, i) is behind the last of its block
+        elif (
+            lane_of[ordered.entries[b, ordered.count[b] - 1].slot] > lane
+        ):  # less, if (c, i) is behind the last of its block
             return -1, -1
         c += 1
         i = 0

@@ -86,7 +86,7 @@ def test_whoever_calls_it_gets_all_that_it_calls(own: Callable[..., Any], linked
         queue = new_sorted_blocks(1)
         for i in range(n):
             insert(queue, -float(i), i, 1, 1.0)
-        return last(1.0, n), queue.size, queue.slot[queue.chain[0], 0]
+        return last(1.0, n), queue.size, queue.entries[queue.chain[0], 0].slot
 
     assert outer(1000) == (last(1.0, 1000), 1000, 999)
 

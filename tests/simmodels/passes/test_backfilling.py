@@ -13,7 +13,6 @@ from simmodels.passes.backfilling import reservation, start_backfilled, start_he
 from simmodels.policies.orders import find_order
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.structures.queue_state import QueueState
-from simmodels.structures.sorted_blocks import SortedBlocks, insert, new_sorted_blocks
 
 ALL = np.iinfo(np.int64).max
 
@@ -32,12 +31,6 @@ class Scene:
 
     def order(self, key: np.ndarray) -> list[int]:
         return sorted(range(len(key)), key=lambda slot: (key[slot], slot))
-
-    def running_list(self) -> SortedBlocks:
-        ordered = new_sorted_blocks(1)
-        for number, (end, cores) in enumerate(self.running):
-            insert(ordered, end, number, cores, 0.0)
-        return ordered
 
     def queue(self, backfilling: str, *, free: int | None = None, same: bool = True, **options: int) -> QueueState:
         """Return the queue: slots that wait, by submission or by their numbers drawn, then those that run."""
@@ -115,9 +108,7 @@ def scenes(draw: st.DrawFn, *, most: int = 400) -> Scene:
 @given(scenes(), st.integers(0, 3000))
 def test_the_reservation_is_when_enough_is_released(scene: Scene, more: int) -> None:
     need = scene.free + 1 + more
-    found = reservation(
-        scene.now, scene.free, need, scene.running_list(), np.empty(0), np.empty(0, np.int64), scene.cores, 0
-    )
+    found = reservation(scene.queue("easy"), scene.now, scene.free, need, np.empty(0, np.int64), 0)
     assert found == shadow(scene.now, scene.free, need, scene.running)
 
 
@@ -126,7 +117,7 @@ def test_the_reservation_counts_the_jobs_just_started(scene: Scene, more: int, s
     slots = np.array(scene.order(scene.estimate)[:started], np.int64)
     ends = scene.now + scene.estimate[slots]
     need = scene.free + 1 + more
-    found = reservation(scene.now, scene.free, need, scene.running_list(), ends, slots, scene.cores, len(slots))
+    found = reservation(scene.queue("easy"), scene.now, scene.free, need, slots, len(slots))
     just_started = list(zip(ends.tolist(), scene.cores[slots].tolist(), strict=True))
     assert found == shadow(scene.now, scene.free, need, [*scene.running, *just_started])
 
@@ -178,9 +169,7 @@ def test_greedy_starts_all_that_fits(scene: Scene, more: int) -> None:
 def test_a_release_on_the_edge_of_a_block_is_found(need: int) -> None:
     running = [(float(end), 1) for end in range(200)]  # 64 a block
     scene = Scene(0.0, 0, *(np.empty(0),) * 4, running)
-    found = reservation(
-        0.0, 0, need, scene.running_list(), np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64), 0
-    )
+    found = reservation(scene.queue("easy"), 0.0, 0, need, np.empty(0, np.int64), 0)
     assert found == (need - 1.0, 0)
 
 

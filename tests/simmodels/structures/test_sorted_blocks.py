@@ -12,6 +12,7 @@ from simmodels.structures.sorted_blocks import (
     clear,
     insert,
     least_cores,
+    least_of,
     new_sorted_blocks,
     next_fitting,
     next_in_lane,
@@ -26,7 +27,7 @@ Entry = tuple[float, int, int, float]  # key, slot, cores, estimate
 
 @njit
 def slot_at(ordered, c: int, i: int) -> int:  # noqa: ANN001
-    return ordered.slot[ordered.chain[c], i]
+    return ordered.entries[ordered.chain[c], i].slot
 
 
 @njit
@@ -37,10 +38,10 @@ def summaries(ordered):  # noqa: ANN001, ANN201
     for c in range(ordered.blocks):
         b = ordered.chain[c]
         n = ordered.count[b]
-        kept[c, 0], kept[c, 1] = n, ordered.min_cores[b]
+        kept[c, 0], kept[c, 1] = n, least_of(ordered, b)
         kept[c, 2], kept[c, 3] = ordered.min_estimate[b], ordered.sum_cores[b]
-        counted[c, 0], counted[c, 1] = n, ordered.cores[b, :n].min()
-        counted[c, 2], counted[c, 3] = ordered.estimate[b, :n].min(), ordered.cores[b, :n].sum()
+        counted[c, 0], counted[c, 1] = n, ordered.entries[b, :n].cores.min()
+        counted[c, 2], counted[c, 3] = ordered.entries[b, :n].estimate.min(), ordered.entries[b, :n].cores.sum()
     return kept, counted, len(np.unique(ordered.chain)) == ordered.chain.size
 
 
