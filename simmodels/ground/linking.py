@@ -24,7 +24,7 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.environment import lookup_environment
 from numba.core.typed_passes import NativeLowering
 
-from simmodels.ground.borrowing import UNKNOWN, Counting, counting, without_counts
+from simmodels.ground.borrowing import UNKNOWN, counting, without_counts
 from simmodels.ground.kept_code import PLAIN, Form
 
 _SHORT: Final = 400
@@ -204,8 +204,7 @@ class _CalleeLowering(NativeLowering):
     def run_pass(self, state: Any) -> bool:  # noqa: ANN401  numba's
         state.library = _Callee(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.copied = state.flags.forceinline
-        known = Counting(borrows=False, replaces=frozenset())  # what is inlined counts none, and takes no structure
-        state.library.counting = known if state.library.copied else counting(state)
+        state.library.counting = counting(state)
         state.flags.no_compile = True
         done: bool = super().run_pass(state)
         state.library._ensure_finalized()  # noqa: SLF001  as numba does

@@ -7,7 +7,7 @@ jobs) is written once.
 
 import numpy as np
 
-from simmodels.ground.compiled import compiled
+from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.numbers import MOST
 from simmodels.ground.signals import heed_signals
 from simmodels.passes import fair_share
@@ -258,7 +258,7 @@ def expect(queue, slot, start):
     insert(queue.running, end, slot, queue.cores[slot], queue.estimate[slot])
 
 
-@compiled
+@inlined
 def _start_placed(queue, first, n, now):
     """Let placed[first:n] run from now on."""
     queue.begun += n - first

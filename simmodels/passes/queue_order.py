@@ -30,7 +30,7 @@ def _key_among(ahead, columns, order, row, slot, now):
     return key_of(order, submit[slot], estimate[slot], runtime[slot], cores[slot], drawn, now, at)
 
 
-@compiled
+@inlined
 def key_for(queue, order, row, slot, now):
     """Return the key of a waiting job in an order, infinity if it gives no number, which the queue notes."""
     columns = queue.submit, queue.estimate, queue.runtime, queue.cores, queue.draw
@@ -86,20 +86,26 @@ def sort_again(queue, ordered, order, row, key, now):
 
 
 @compiled
+def _lengthen_scratch(queue):
+    """Make the scratch twice as long as the queue."""
+    room = 2 * (queue.waiting.size + queue.hidden)
+    queue.placed = np.empty(room, np.int64)
+    queue.slots = np.empty(room, np.int64)
+    queue.slots2 = np.empty(room, np.int64)
+    queue.ends = np.empty(room, np.float64)
+    queue.ends2 = np.empty(room, np.float64)
+
+
+@inlined
 def make_scratch(queue):
     """Begin a decision: nothing has started, and the scratch is as long as the queue."""
     queue.begun = 0
     queue.backfilled = 0
     if queue.waiting.size + queue.hidden > queue.placed.size:
-        room = 2 * queue.waiting.size + queue.hidden
-        queue.placed = np.empty(room, np.int64)
-        queue.slots = np.empty(room, np.int64)
-        queue.slots2 = np.empty(room, np.int64)
-        queue.ends = np.empty(room, np.float64)
-        queue.ends2 = np.empty(room, np.float64)
+        _lengthen_scratch(queue)
 
 
-@compiled
+@inlined
 def let_start(queue, starts):
     """Let there be room for as many starts in one decision."""
     if starts > queue.placed.size:

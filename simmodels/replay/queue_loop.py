@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.ground.compiled import compiled
+from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.signals import heed_signals
 from simmodels.passes.queue_events import arrive, decide, finish, next_promise
 from simmodels.structures.agenda import pop, push
@@ -144,7 +144,7 @@ def _one_event(queue, loop, stop, started):
             finish(queue, slot, now)
 
 
-@compiled
+@inlined
 def _start_placed(queue, loop, count, by_event, kill, started, ended):
     """Let the slots placed[:count] run from now on."""
     if loop.size + count > loop.ends.size:
@@ -218,7 +218,8 @@ def replay(queue, loop, by_event, kill, until, stop, watched, started, ended):
         promised = next_promise(queue, loop.now)
         if queue.refused >= 0:
             return False
-        _start_placed(queue, loop, count, by_event, kill, started, ended)
+        if count > 0:
+            _start_placed(queue, loop, count, by_event, kill, started, ended)
         if watched >= 0 and started[watched] == loop.now and loop.first_due == loop.last_due:
             return True
     return True
