@@ -78,11 +78,11 @@ def fit(
         _CLASSES: (replays.best_priorities, classes),
     }
     left = [(what, by) for what, (_, given) in ways.items() for by in given]
-    used, steps, tried = Used(), list[Step](), dict[tuple[str, str], Step]()
+    used, steps = Used(), list[Step]()
     first = replayed = used.replay(log, options)
     before = after = replays.on_odd_weeks(first)
-    while left:
-        tried = {}
+    while True:
+        tried = dict[tuple[str, str], Step]()
         for what, by in left:
             begin(f"{what} by {by}" if by else what)
             if (found := ways[what][0](by, used)) is not None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simmodels as sm
-from experiments import fitted
+from experiments import fitted, fitting
 from experiments.caps import caps_of
 from experiments.fitted import Caps, Cores, Priorities, Used
 from experiments.fitting import fit, with_fitted
@@ -165,6 +165,16 @@ def test_a_log_of_a_machine_with_priorities_of_queues_is_calibrated_back_to_them
     assert used.ordered({"order": "fcfs"})["order"] is used.ahead
     assert used.ordered({"order": "SAF"}) == {"order": "SAF"}, "priorities are of first come, first served"
     assert fit(replace(log, max_cores=14), QueueOptions.checked(order="SPF")).used.ahead is None
+
+
+def test_an_order_has_the_priorities_of_one_column_though_nothing_else_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "columns_of", lambda _: ())
+    log = made_under(None, cores=14, order=sm.Ahead("queue", {1: 2 * H}))
+    extras = {**log.extras, "partition": log.extras["queue"]}
+    found = fit(replace(log, max_cores=14, extras=extras), EASY, sizes=False)
+    assert [step.by for step in found.steps] == ["queue"]
+    assert found.used.ahead is not None
+    assert found.used.ahead.by == "queue"
 
 
 def test_a_cap_by_queue_is_taken_before_caps_by_user_that_look_like_it() -> None:
