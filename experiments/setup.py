@@ -138,10 +138,12 @@ class Setup:
             options, used = with_fitted(options, log, note, sizes=scenario.on is None)
             if used.cores is not None:
                 scenario = replace(scenario, workload=used.on(log), where=f"{used.cores:,} of {log.max_cores:,} cores")
-            queues = [kinds_of({**options, **each.options}) == (QueueOptions,) for each in policies]
+            own = [{**options, **each.options} for each in policies]
             policies = [
-                replace(each, options=used.ordered(each.options)) if queue else each
-                for each, queue in zip(policies, queues, strict=True)
+                replace(each, options={**each.options, "order": used.ahead})
+                if kinds_of(its) == (QueueOptions,) and used.ordered(its) is not its
+                else each
+                for each, its in zip(policies, own, strict=True)
             ]
         elif scenario.shared is not None:
             options = scenario.on_one_machine(options, limits)

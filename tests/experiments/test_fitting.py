@@ -13,6 +13,9 @@ from experiments import fitted, fitting
 from experiments.caps import caps_of
 from experiments.fitted import Caps, Cores, Priorities, Used
 from experiments.fitting import fit, with_fitted
+from experiments.policy import policy_of
+from experiments.scenario import Scenario
+from experiments.setup import Setup
 from simmodels.policies.queue_options import QueueOptions
 
 H, DAY, WEEK = 3600.0, 86_400.0, 7 * 86_400.0
@@ -175,6 +178,18 @@ def test_an_order_has_the_priorities_of_one_column_though_nothing_else_is_left(m
     assert [step.by for step in found.steps] == ["queue"]
     assert found.used.ahead is not None
     assert found.used.ahead.by == "queue"
+
+
+def test_priorities_leave_an_order_alone_that_routers_are_compared_under() -> None:
+    log = replace(made_under(None, cores=14, order=sm.Ahead("queue", {1: 2 * H})), max_cores=14)
+    scenario = Scenario(workload=log, on=tuple(sm.Site(name=name, cores=7) for name in "ab"))
+    routers = [policy_of("router", "LeastLoaded")]
+    found = {}
+    for order in ("SAF", "FCFS"):
+        _, setup, (router,) = Setup(options={"limits": "fitted", "order": order}).fitted_to(scenario, routers, print)
+        found[order] = {**setup.options, **router.options}["order"]
+    assert found["SAF"] == "SAF"
+    assert isinstance(found["FCFS"], sm.Ahead)
 
 
 def test_a_cap_by_queue_is_taken_before_caps_by_user_that_look_like_it() -> None:
