@@ -1,13 +1,13 @@
 """Papers: which paper a study reproduces, and where each of its figures and tables is found in the study's report."""
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, TypeVar
 
-from simmodels.errors import FileFormatError, RequestError, require_known
+from simmodels.errors import FileFormatError, RequestError, must_be, require_known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,17 +101,32 @@ def read_table(path: Path, made: Callable[[dict[str, str]], Made]) -> list[Made]
     Raises
     ------
     FileFormatError
-        A row is refused by a `RequestError`; with the number of its last line.
+        It is no CSV in UTF-8, has no rows or a column twice, or a row has more or fewer cells than there are columns or
+        is refused by a `RequestError`; with the number of its last line.
     """
-    found = []
     with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file)
-        for row in rows:
-            try:
-                found.append(made(row))
-            except RequestError as error:
-                raise FileFormatError(str(path), rows.line_num, str(error)) from error
+        rows = csv.reader(file, strict=True)
+        try:
+            found = [made(row) for row in _by_column(rows)]
+        except (csv.Error, UnicodeDecodeError) as error:
+            text = f"it is no table in CSV and UTF-8 ({error}); close quotation marks, and save it as UTF-8"
+            raise FileFormatError(str(path), rows.line_num, text) from error
+        except RequestError as error:
+            raise FileFormatError(str(path), rows.line_num, str(error)) from error
     return found
+
+
+def _by_column(rows: Iterator[list[str]]) -> Iterator[dict[str, str]]:
+    """Hand out the cells of each row by the names in the first one, and refuse a table that is cut or torn."""
+    columns, row = next(rows, []), None
+    if len(set(columns)) < len(columns):
+        raise RequestError(must_be("columns", "different", columns))
+    for row in filter(None, rows):
+        if len(row) != len(columns):
+            raise RequestError(must_be("the number of cells", f"{len(columns)}, that of columns", len(row)))
+        yield dict(zip(columns, row, strict=True))
+    if row is None:
+        raise RequestError("the table has no rows", "restore them")
 
 
 def read_elements(path: Path, needs: Mapping[str, str] = _NONE) -> tuple[Element, ...]:
@@ -127,12 +142,15 @@ def read_elements(path: Path, needs: Mapping[str, str] = _NONE) -> tuple[Element
     Raises
     ------
     FileFormatError
-        A column or such a name is unknown.
+        A column or such a name is unknown, or a number, what it shows or a file is missing; or see `read_table`.
     """
 
     def made(row: dict[str, str]) -> Element:
         for column in row:
             require_known("column", column, [each.name for each in fields(Element)])
+        for column in ("number", "shows", "file"):
+            if not row.get(column):
+                raise RequestError(must_be(column, "a text", row.get(column)))
         if row.get("needs", "").startswith("@"):
             require_known("name", row["needs"][1:], needs)
             row["needs"] = needs[row["needs"][1:]]

@@ -88,7 +88,8 @@ def test_bounds(tmp_path: Path, cell: str, bounds: dict[str, float]) -> None:
         ("ours", "one,text,section 1,wait_s,> 0,no", "unknown ours 'no'"),
         ("judge", "one,text,section 1,wait_s,> 0,most", "unknown judge 'most'"),
         ("at", "one,text,section 1,wait_s,> 0,20", "a level must be of the form factor=level"),
-        ("of", "one,text,section 1,wait_s,> 0,a,b", "column"),
+        ("of", "one,text,section 1,wait_s,> 0,a,b", "the number of cells must be 6"),
+        ("of", "one,text,section 1,wait_s,> 0", "the number of cells must be 6"),
     ],
 )
 def test_a_mistake_is_reported_with_its_row(tmp_path: Path, column: str, row: str, message: str) -> None:
