@@ -17,7 +17,7 @@ from experiments.option import FITTED
 from simmodels.clusters.limits import Limits, numbers_of
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import Floats, Ints
-from simmodels.policies.ahead import Ahead
+from simmodels.policies.ahead import MOST_VALUES, Ahead
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.results.logged import logged_wait_s
 from simmodels.results.schedule import Schedule
@@ -71,7 +71,8 @@ def fit(
     replays = _Replays(log, wait_s, week, options)
     columns = list(columns_of(log))
     names = {by: numbers for by in columns if (numbers := log.names(by))}
-    classes = [by for by in _PRIORITIES if options.order.name == FIRST_COME and several(log, by) > 1]
+    first_come = options.order.name == FIRST_COME
+    classes = [by for by in _PRIORITIES if first_come and several(log, by) > 1 and _few(log, by)]
     ways: Mapping[str, tuple[Callable[[str, Used], Step | None], Sequence[str]]] = {
         "cores in service": (replays.best_cores, [MACHINE] if sizes else []),
         "limits": (replays.best_caps, columns),
@@ -279,6 +280,11 @@ class _Replays:
             for sums, each_s in ((logged_s, wait_s), (replayed_s, found_s)):
                 sums[number] = np.bincount(of[jobs], each_s + MINUTE, sums.shape[1])
         return np.array(far), logged_s, replayed_s
+
+
+def _few(log: Workload, by: str) -> bool:
+    """Return whether an order can know all values of a column."""
+    return len(np.unique(numbers_of(log.numbers_by_name, by))) <= MOST_VALUES
 
 
 def _nearer(after: Floats, before: Floats) -> bool:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 import pandas as pd
 
+from experiments.fitted import FIRST_COME, Used
 from experiments.fitting import with_fitted
 from experiments.inputs import describe_error
 from experiments.option import FITTED, POLICY, RUN, Models, Option, Seed, Tau, flag_of
@@ -138,13 +139,9 @@ class Setup:
             options, used = with_fitted(options, log, note, sizes=scenario.on is None)
             if used.cores is not None:
                 scenario = replace(scenario, workload=used.on(log), where=f"{used.cores:,} of {log.max_cores:,} cores")
-            own = [{**options, **each.options} for each in policies]
-            policies = [
-                replace(each, options={**each.options, "order": used.ahead})
-                if kinds_of(its) == (QueueOptions,) and used.ordered(its) is not its
-                else each
-                for each, its in zip(policies, own, strict=True)
-            ]
+            policies = [_with_priorities(each, used, {**options, **each.options}) for each in policies]
+            if used.ahead is not None and all(each.options.get("order") is not used.ahead for each in policies):
+                note(f"Priorities change {FIRST_COME} alone: here they have no effect.")
         elif scenario.shared is not None:
             options = scenario.on_one_machine(options, limits)
             policies = [replace(each, options=scenario.on_one_machine(each.options, limits)) for each in policies]
@@ -303,6 +300,14 @@ class Setup:
         for name in (policy.kind, "reference", "checkpoints"):
             found.pop(name, None)
         return found | {"seed": self.seed, "tau_s": self.tau_s}
+
+
+def _with_priorities(policy: Policy, used: Used, options: Mapping[str, Any]) -> Policy:
+    """Return a policy, with all its options, that has the priorities read off a log if it is a queue under FCFS."""
+    if kinds_of(options) != (QueueOptions,) or used.ordered(options) is options or used.ahead is None:
+        return policy
+    name = used.ahead.name if policy.kind == "order" else policy.name
+    return replace(policy, name=name, options={**policy.options, "order": used.ahead})
 
 
 def kinds_of(options: Mapping[str, Any]) -> tuple[type[Options], ...]:

@@ -8,8 +8,8 @@ from simmodels.ground.numbers import as_integer, as_number
 from simmodels.policies.order import Order
 from simmodels.work.vocabulary import IN_QUEUES
 
-_MOST: Final = 1000
-"""Values; compiling more would take minutes."""
+MOST_VALUES: Final = 1000
+"""Compiling more would take minutes."""
 _WORDS: Final = frozenset(IN_QUEUES) - {"user"}
 """What orders know of a job that is no column."""
 
@@ -50,8 +50,8 @@ class Ahead(Order):
     def __init__(self, by: str, ahead_s: Mapping[int, float], *, name: str | None = None) -> None:
         if by in _WORDS or not str(by).isidentifier():
             raise RequestError(must_be("by", "a column of the workload", by))
-        if not 0 < len(ahead_s) <= _MOST:
-            raise RequestError(must_be("the number of values", f"from 1 to {_MOST:,}", len(ahead_s)))
+        if not 0 < len(ahead_s) <= MOST_VALUES:
+            raise RequestError(must_be("the number of values", f"from 1 to {MOST_VALUES:,}", len(ahead_s)))
         found = {
             as_integer(f"a value of {by}", value, -1): as_number(f"how far ahead {by} {value} is", seconds)
             for value, seconds in ahead_s.items()

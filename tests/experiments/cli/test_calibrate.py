@@ -1,6 +1,7 @@
 """The command line's calibrate: what it prints, and the file that other commands take."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,17 @@ def test_fitted_limits_are_those_that_calibrate_writes(words: tuple[str, ...], r
     assert "Taken: caps of own cores of " in fitted.err
     assert fitted.out.replace('"fitted"', '"limits.csv"') == written.out
     assert json.loads(fitted.out)["setup"] != json.loads(without.out)["setup"]
+
+
+def test_an_order_with_priorities_that_the_log_shows_has_a_name_of_its_own(run: Run) -> None:
+    made = made_under(None, cores=14, order=sm.Ahead("queue", {1: 2 * sm.HOUR}))
+    wl.write_swf(replace(made, max_cores=14), "queues.swf")
+    words = ("-w", "queues.swf", "--clean", "runnable", "--limits", "fitted", "--json")
+    found = run("compare", *words, "--orders", "FCFS,SAF")
+    assert [cell["order"] for cell in json.loads(found.out)["cells"]] == ["FCFS by queue", "SAF"]
+    assert "Taken: priorities of 2 queues" in found.err
+    assert "they have no effect" not in found.err
+    assert "Priorities change FCFS alone: here they have no effect." in run("simulate", *words, "--order", "SAF").err
 
 
 def test_a_forecast_takes_limits_that_the_past_shows(run: Run) -> None:
