@@ -64,9 +64,9 @@ def test_the_page_shows_each_table_and_says_of_how_many_logs_it_holds(limits: Mo
     assert sorted(marks) == sorted(limits.made())
     rows = limits.rows_of(limits.KEPT)
     matching = [sum(row[f"{replay}_agreement"] != "poor" for row in rows) for replay in ("fitted", "without")]
-    assert (len(rows), matching) == (7, [6, 2])
+    assert (len(rows), matching) == (7, [7, 2])
     apart = [
         [abs(float(row[f"{replay}_mean_h"]) - float(row["logged_mean_h"])) for replay in ("fitted", "without")]
         for row in rows
     ]
-    assert sum(fitted <= without / 2 for fitted, without in apart) == 5
+    assert all(fitted <= without / 2 for fitted, without in apart)

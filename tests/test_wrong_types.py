@@ -60,6 +60,7 @@ def queue() -> sm.QueueScheduler:
 
 
 CALLS: Final[Mapping[str, Callable[[], Call]]] = {
+    "Ahead": lambda: call("queue", {1: 60.0}, name="mine"),
     "Auctioneer": lambda: with_cluster(lambda at, a: call(at, [a], bid="SRTF", tick_s=1.0)),
     "Bid": lambda: call("mine", lambda cores: cores),
     "Capacity": lambda: call([0.0, 5.0], [2, 1], 0.0, "kill"),

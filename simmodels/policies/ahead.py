@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from simmodels.errors import RequestError, must_be
+from simmodels.ground.arguments import as_instance
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.policies.order import Order
 from simmodels.work.vocabulary import IN_QUEUES
@@ -48,13 +49,14 @@ class Ahead(Order):
     ahead_s: Mapping[int, float]
 
     def __init__(self, by: str, ahead_s: Mapping[int, float], *, name: str | None = None) -> None:
-        if by in _WORDS or not str(by).isidentifier():
+        if not as_instance("by", by, str).isidentifier() or by in _WORDS:
             raise RequestError(must_be("by", "a column of the workload", by))
-        if not 0 < len(ahead_s) <= MOST_VALUES:
-            raise RequestError(must_be("the number of values", f"from 1 to {MOST_VALUES:,}", len(ahead_s)))
+        given = as_instance("ahead_s", ahead_s, dict)
+        if not 0 < len(given) <= MOST_VALUES:
+            raise RequestError(must_be("the number of values", f"from 1 to {MOST_VALUES:,}", len(given)))
         found = {
             as_integer(f"a value of {by}", value, -1): as_number(f"how far ahead {by} {value} is", seconds)
-            for value, seconds in ahead_s.items()
+            for value, seconds in given.items()
         }
         object.__setattr__(self, "by", by)
         object.__setattr__(self, "ahead_s", found)
