@@ -92,9 +92,11 @@ def fit(
         if chosen is None or not tried[chosen].helped:
             break
         step = tried.pop(chosen)
-        trial = step.beside(used).replay(log, options)
-        if holds := replays.on_odd_weeks(trial) < after:
-            used, replayed, after = step.beside(used), trial, replays.on_odd_weeks(trial)
+        beside = step.beside(used)
+        trial = beside.replay(log, options)
+        far = replays.on_odd_weeks(trial)
+        if holds := far < after:
+            used, replayed, after = beside, trial, far
         steps.append(replace(step, holds=holds))
         # An order has the priorities of one column.
         left = [each for each in left if each != chosen and not (holds and chosen[0] == each[0] == _CLASSES)]
@@ -273,8 +275,10 @@ class _Replays:
         """
         far = []
         logged_s, replayed_s = np.zeros((2, len(trial), int(of.max()) + 1))
+        replayed = trial[0].replay(self.log, self.options)
         for number, (used, other) in enumerate(zip(trial, _HALVES[::-1], strict=True)):
-            replayed = used.replay(self.log, self.options)
+            if used is not trial[0]:
+                replayed = used.replay(self.log, self.options)
             jobs, wait_s, found_s = self.waits_s(replayed, self.week % 4 == other)
             far.append(distance(wait_s, found_s))
             for sums, each_s in ((logged_s, wait_s), (replayed_s, found_s)):
