@@ -2,10 +2,11 @@
 
 import pickle
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay
 from simmodels.replay.snapshot import Snapshot
 from simmodels.units import WEEK
+from simmodels.work.vocabulary import OF_USERS
 from simmodels.work.workload import Workload
 from workloads.futures import Past
 
@@ -60,10 +62,13 @@ class Futures:
         self._again = partial(Futures, log, cores=cores, options=options, seed=seed)
         log, options = with_limits(log), options.for_jobs(log)
         named |= set(options.counted_by)
+        if not OF_USERS.isdisjoint(named):
+            named.add("user")
         # Futures have of the log's columns what orders and limits read: each is copied for each future.
         log = replace(log, extras={name: column for name, column in log.extras.items() if name in named})
         self.log = log
         self.seed = seed
+        self._named = frozenset(named)
         self._at_s = -np.inf
         self._replay = Replay(log, cores=cores, options=options, seed=seed)
 
@@ -81,7 +86,7 @@ class Futures:
         self._replay.run(float(np.nextafter(at_s, np.inf)))
         schedule = self._replay.schedule()
         past = Past(self.log, schedule.start_s, schedule.end_s, at_s)
-        return Present(at_s, self._replay.snapshot(), schedule.start_s, past, self.seed, self._again)
+        return Present(at_s, self._replay.snapshot(), schedule.start_s, past, self.seed, self._named, self._again)
 
 
 def that_waited(log: Workload, start_s: Floats, until_s: float) -> Ints:
@@ -114,6 +119,8 @@ class Present:
     """When each job of the log started; NaN if it has not."""
     past: Past
     seed: int
+    named: frozenset[str]
+    """What the order and limits know of a job: words of orders, and columns."""
     again: "partial[Futures]"
     """Makes the queue again, in a worker: its state could not be sent."""
 
@@ -165,7 +172,13 @@ class Present:
         return self._drawn(None, place, futures, workers)
 
     def forecast_new(
-        self, cores: int, limit_s: float, *, user: int = -1, futures: int = 1000, workers: int = 1
+        self,
+        cores: int,
+        limit_s: float,
+        *,
+        columns: Mapping[str, float] = MappingProxyType({}),
+        futures: int = 1000,
+        workers: int = 1,
     ) -> Forecast:
         """Return when a job may start that is submitted now.
 
@@ -173,18 +186,34 @@ class Present:
         ----------
         cores, limit_s
             What it asks for. How long it runs does not matter for its start.
-        user
-            Whose it is, for orders that know users.
+        columns
+            What the order or limits know of it beside that: its ``user`` (-1 if omitted), and the columns that they
+            name, such as ``queue``.
         futures, workers
             As in `forecast`.
+
+        Raises
+        ------
+        RequestError
+            A column that is named is missing, or one that is not named is given.
         """
-        unknown = sorted(set(self.past.log.extras) - {"user"})
-        if unknown:
+        needed = set(self.past.log.extras) - {"user"}
+        if missing := sorted(needed - set(columns)):
             raise RequestError(
-                f"the order or a limit names {unknown[0]}, which a new job has not", "give --job ID of one of the log"
+                f"the order or a limit names {missing[0]}, which the new job has not", f"say its {missing[0]}"
             )
+        if idle := sorted(set(columns) - needed - (self.named & {"user"})):
+            raise RequestError(f"the {idle[0]} of a new job has no effect: no order or limit names it", "omit it")
         number, length_s = np.array([int(self.past.log.job_id.max(initial=0)) + 1]), np.array([limit_s])
-        one = Workload(number, np.array([self.at_s]), length_s, length_s, np.array([cores]), user_id=np.array([user]))
+        one = Workload(
+            number,
+            np.array([self.at_s]),
+            length_s,
+            length_s,
+            np.array([cores]),
+            user_id=np.array([columns.get("user", -1)]),
+            extras={name: np.array([columns[name]]) for name in needed},
+        )
         return self._drawn(one, len(self.snapshot.jobs), futures, workers)
 
     def by_limits(self, job: int) -> float:

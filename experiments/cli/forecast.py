@@ -1,8 +1,9 @@
 """``forecast``: when a job will start, and how certain that is."""
 
+import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Final
 
@@ -16,12 +17,12 @@ from experiments.forecasting import Futures, Present
 from experiments.inputs import WorkloadFile, count_of, notes_of
 from experiments.levels import LEAST, Levels
 from experiments.option import Json, Models, Option, Seed
+from simmodels.clusters.rows import require_named
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import seconds, span
 from simmodels.ground.numbers import as_integer
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.units import HOUR
-from simmodels.work.vocabulary import OF_USERS
 from simmodels.work.workload import Workload
 from workloads.swf import zone_of
 
@@ -41,9 +42,7 @@ class Forecast:
     job
         A job that waits at this time.
     new
-        Or a job submitted at this time, such as 16,4h.
-    user
-        The user of the new job, for orders and limits that depend on it.
+        Or a job submitted at this time, such as 16,4h; with what orders or limits name of it: 16,4h,user=3,queue=1.
     futures
         The number of futures drawn.
     past
@@ -53,8 +52,7 @@ class Forecast:
     log: WorkloadFile
     at: Annotated[str, Option(_PANEL, "TIME")]
     job: Annotated[int | None, Option(_PANEL, "ID")] = None
-    new: Annotated[str | None, Option(_PANEL, "CORES,LIMIT")] = None
-    user: Annotated[int | None, Option(_PANEL)] = None
+    new: Annotated[str | None, Option(_PANEL, "CORES,LIMIT[,COLUMN=VALUE]")] = None
     futures: Annotated[int, Option(_PANEL)] = 1000
     past: Annotated[int, Option(_PANEL)] = 100
     options: Annotated[Mapping[str, Any], Models({QueueOptions: "Options of a queue"})]
@@ -64,12 +62,10 @@ class Forecast:
 
 def forecast(asked: Forecast) -> int:
     """Say when a job will start; return the exit status."""
-    job, new, user, futures = asked.job, asked.new, asked.user, asked.futures
+    job, new, futures = asked.job, asked.new, asked.futures
     if (job is None) == (new is None):
         what = "there is no job to forecast" if job is None else "--job and --new exclude each other"
         raise RequestError(what, "give --job ID or --new CORES,LIMIT")
-    if user is not None and new is None:
-        raise RequestError("--user has no effect on --job", "omit it: the log says the user of a job")
     as_integer("--futures", futures, 1, _MOST_FUTURES)
     as_integer("--past", asked.past, 0, _MOST_FUTURES)
     log = asked.log.read()
@@ -80,14 +76,6 @@ def forecast(asked: Forecast) -> int:
     options, used = with_fitted(asked.options, log, print_note, until_s=at_s)
     cores = used.cores or log.max_cores or 1
     chosen = QueueOptions.checked(**used.ordered(options))
-    if (
-        user is not None
-        and (chosen.limits is None or "user" not in chosen.limits.columns)
-        and all(OF_USERS.isdisjoint(order.needs) for order in chosen.both)
-    ):
-        raise RequestError(
-            f"--user has no effect under {chosen.order.name}", "omit it, or choose an order that names the user"
-        )
     present = Futures(log, cores=cores, options=chosen, seed=asked.seed).go_to(at_s)
     workers = os.cpu_count() or 1
     answer: dict[str, object]
@@ -101,11 +89,9 @@ def forecast(asked: Forecast) -> int:
         compared = f"If all ran as long as their limits, and no further job came: in {span(by_limits_h)}."
         answer = {"by_limits_h": by_limits_h}
     else:
-        one = _new(str(new), cores)
+        one = _new(str(new), cores, log)
         found, shorter = (
-            present.forecast_new(
-                one.cores, limit_s, user=-1 if user is None else user, futures=futures, workers=workers
-            )
+            present.forecast_new(one.cores, limit_s, columns=one.columns, futures=futures, workers=workers)
             for limit_s in (one.limit_s, one.limit_s / 2)
         )
         earlier_h = float(np.median(found.starts_s - shorter.starts_s)) / HOUR
@@ -149,6 +135,7 @@ class _Asked:
     name: str
     cores: int
     limit_s: float
+    columns: Mapping[str, float] = field(default_factory=dict)
 
 
 def _state(present: Present, cores: int, order: str) -> str:
@@ -215,21 +202,40 @@ def _instant(text: str, log: Workload) -> float:
     return at_s
 
 
-def _new(text: str, cores: int) -> _Asked:
-    """Return a new job, from ``16,4h``.
+def _new(text: str, cores: int, log: Workload) -> _Asked:
+    """Return a new job, from ``16,4h`` or ``16,4h,queue=1``; a value is a number, or a name that the log has.
 
     Raises
     ------
     RequestError
-        The text is no such job, or it is wider than the machine.
+        The text is no such job, it is wider than the machine, or the log has not the name.
     """
-    width, comma, limit = text.partition(",")
-    if not comma or not width.strip().isdecimal() or not 1 <= int(width) <= cores:
-        raise RequestError(must_be("--new", f"CORES,LIMIT, such as 16,4h, with 1 to {cores:,} cores", text))
+    asks = must_be("--new", f"CORES,LIMIT[,COLUMN=VALUE], such as 16,4h, with 1 to {cores:,} cores", text)
+    width, limit, *given = (*(part.strip() for part in text.split(",")), "")
+    if not limit or not width.isdecimal() or not 1 <= int(width) <= cores:
+        raise RequestError(asks)
     limit_s = seconds(limit, "the limit of --new")
     if limit_s <= 0:
         raise RequestError(must_be("--new", "CORES,LIMIT with a limit > 0", text))
-    return _Asked("a new job", int(width), limit_s)
+    columns = dict[str, float]()
+    for name, equals, value in (part.partition("=") for part in given[:-1]):
+        if not equals or name in columns:
+            raise RequestError(asks)
+        columns[name] = _value(name, value, log)
+    return _Asked("a new job", int(width), limit_s, columns)
+
+
+def _value(column: str, text: str, log: Workload) -> float:
+    """Return the number that a text stands for in a column: that of the name, or the number itself."""
+    if (known := log.names(column)) and text in known:
+        return known[text]
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        require_named("parts of --new", {column: known}, column, text)
+    return number
 
 
 COMMAND: Final = command(

@@ -13,7 +13,7 @@ import simmodels as sm
 import workloads as wl
 from experiments.campaigns import run
 from experiments.campaigns.report import write_report
-from experiments.cli.forecast import _instant
+from experiments.cli.forecast import _Asked, _instant, _new
 from experiments.cli.main import app
 from experiments.forecasting import Futures
 from experiments.inputs import named_priority
@@ -145,15 +145,31 @@ def test_the_command_says_when_and_how_sure(tmp_path: Path) -> None:
     assert "With a limit of 2 h it would start" in " ".join(done.stdout.split())
 
 
-def test_a_new_job_of_a_user_obeys_the_limits_of_that_user(tmp_path: Path) -> None:
-    wl.write_swf(replace(LOG, user_id=LOG.job_id % 2), tmp_path / "log.swf")
-    (tmp_path / "limits.csv").write_text("by,value,submitted\nuser,1,2\n")
+@pytest.mark.parametrize("column", ["user", "queue"])
+def test_a_new_job_obeys_the_limits_of_its_user_and_queue(column: str, tmp_path: Path) -> None:
+    halves = LOG.job_id % 2
+    wl.write_swf(replace(LOG, user_id=halves, extras={"queue": halves.astype(float)}), tmp_path / "log.swf")
+    (tmp_path / "limits.csv").write_text(f"by,value,submitted\n{column},1,2\n")
     words = ["forecast", "-w", str(tmp_path / "log.swf"), "--cores", "64", "--futures", "9", "--past", "0", "--json"]
-    asked = [*words, "--at", "5d", "--new", "1,1h", "--limits", str(tmp_path / "limits.csv")]
+    asked = [*words, "--limits", str(tmp_path / "limits.csv"), "--at", "5d", "--new"]
     waits_h = [
-        json.loads(CliRunner().invoke(app, [*asked, "--user", user]).stdout)["waits_h"]["50 %"] for user in ("0", "1")
+        json.loads(CliRunner().invoke(app, [*asked, f"1,1h,{column}={value}"]).stdout)["waits_h"]["50 %"]
+        for value in (0, 1)
     ]
     assert waits_h[0] < waits_h[1]
+    refused = CliRunner().invoke(app, [*asked, "1,1h,account=1"])
+    assert "account of a new job has no effect" in refused.stderr or f"say its {column}" in refused.stderr
+
+
+def test_a_new_job_is_of_an_account_by_its_name() -> None:
+    log = replace(LOG, extras={"account": LOG.job_id % 2, "account_name": np.array(["red", "blue"])[LOG.job_id % 2]})
+    assert _new("16, 4h, account=blue, user=7", 64, log) == _Asked(
+        "a new job", 16, 4 * sm.HOUR, {"account": 1, "user": 7}
+    )
+    with pytest.raises(sm.RequestError, match=r"parts of --new name account 'green', and no job is of it; .*'blue'"):
+        _new("16,4h,account=green", 64, log)
+    with pytest.raises(sm.RequestError, match="the jobs have no names by queue: give numbers"):
+        _new("16,4h,queue=inf", 64, log)
 
 
 def test_forecasts_of_the_past_are_those_that_were_made_then_and_know_no_more() -> None:
@@ -179,13 +195,12 @@ def test_the_first_jobs_of_a_log_correct_nothing() -> None:
         (["--at", "5d"], "there is no job to forecast; give --job ID or --new CORES,LIMIT"),
         (["--at", "5d", "--job", "1", "--new", "1,1h"], "--job and --new exclude each other"),
         (["--at", "5d", "--new", "65,1h"], "with 1 to 64 cores"),
-        (["--at", "5d", "--new", "16"], "--new must be CORES,LIMIT, such as 16,4h, with 1 to 64 cores (got '16')"),
-        (["--at", "5d", "--new", "16,0h"], "--new must be CORES,LIMIT with a limit > 0 (got '16,0h')"),
-        (["--at", "5d", "--job", "1", "--user", "3"], "--user has no effect on --job"),
         (
-            ["--at", "5d", "--new", "16,1h", "--user", "3"],
-            "--user has no effect under FCFS; omit it, or choose an order",
+            ["--at", "5d", "--new", "16"],
+            "--new must be CORES,LIMIT[,COLUMN=VALUE], such as 16,4h, with 1 to 64 cores (got",
         ),
+        (["--at", "5d", "--new", "16,0h"], "--new must be CORES,LIMIT with a limit > 0 (got '16,0h')"),
+        (["--at", "5d", "--new", "16,1h,user=3"], "the user of a new job has no effect: no order or limit names it"),
         (["--at", "17281010", "--new", "16,1h"], "--at 17281010 is not within log"),
         (["--at", "5d", "--new", "16,soon"], "the limit of --new must be a number of seconds, or one with a unit"),
         (["--at", "500d", "--new", "16,1h"], "--at 500d is not within log; choose a time from 2.18 min to 17 d"),
@@ -243,8 +258,10 @@ def test_an_order_that_names_the_runtime_is_refused_and_one_of_another_column_go
     present = futures_of(log, order=order).go_to(float(log.submit_s[2000]))
     assert set(present.snapshot.jobs.extras) == {"worth"}
     assert (present.forecast(int(log.job_id[2000]), futures=5).starts_s >= present.at_s).all()
-    with pytest.raises(sm.RequestError, match="the order or a limit names worth, which a new job has not"):
+    with pytest.raises(sm.RequestError, match="the order or a limit names worth, which the new job has not"):
         present.forecast_new(1, 60.0)
+    worthless, worth = (present.forecast_new(9, 60.0, columns={"worth": each}, futures=9) for each in (0, 400))
+    assert np.median(worth.starts_s) < np.median(worthless.starts_s)
 
 
 def test_instants_rise() -> None:
