@@ -1,5 +1,6 @@
 """Limits: how much of a cluster the jobs of a user, a group or a queue may have at once, as a table."""
 
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -9,8 +10,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.clusters.party import Party, core_seconds, distinct, party_of
+from simmodels.clusters.party import NO_LIMIT, Party, core_seconds, distinct, party_of
 from simmodels.clusters.rows import (
+    Digits,
     Names,
     as_value,
     number_of,
@@ -40,6 +42,7 @@ _CAPS: Final[Mapping[str, Callable[[str, Any], float]]] = {
 
 Columns = Mapping[str, NDArray[Any]]
 """Columns of jobs by name: those of a workload, ``user_id``, ``cores`` and ``estimate_s`` among them."""
+_Distinct = Mapping[str, tuple[Ints, NDArray[np.intp]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +194,9 @@ class Limits:
     _shown: dict[tuple[str, int | str], str] = field(init=False, repr=False, compare=False)
     _unknown: tuple[tuple[str, int | str], ...] = field(init=False, repr=False, compare=False)
     _known: dict[tuple[str, int], tuple[Party, ...]] = field(init=False, repr=False, compare=False)
-    _chosen: dict[tuple[str, int | str | None], Limit] = field(init=False, repr=False, compare=False)
+    _caps: dict[tuple[str, int | str | None], dict[str, float]] = field(init=False, repr=False, compare=False)
     _groups: dict[str, Limit] = field(init=False, repr=False, compare=False)
+    _groups_of: dict[tuple[str, int | str], dict[str, None]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Keep the rows, and refuse those that do not go together."""
@@ -209,10 +213,13 @@ class Limits:
             row = self.rows[names.index(twice[0])]
             raise RequestError(f"two rows limit {row.name}", "put them into one")
         fix(self, "_known", {})
-        fix(self, "_chosen", {(each.by, self.number(each)): each for each in self.rows if each.group is None})
+        fix(self, "_caps", {(each.by, self.number(each)): each.caps for each in self.rows if each.group is None})
         fix(self, "_groups", {each.group: each for each in self.rows if each.group is not None})
+        fix(self, "_groups_of", {})
         for each in self._groups.values():
-            self._require_tree(each)
+            above = self._with_all_above(each)
+            for value in each.members:
+                self._groups_of.setdefault((each.by, self._number(each.by, value)), {}).update(dict.fromkeys(above))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the rows; what is known of them is found again."""
@@ -288,13 +295,15 @@ class Limits:
             rows[by, value, group].update({name: min(cap, theirs.get(name, cap)) for name, cap in row.caps.items()})
         return Limits(tuple(rows.values()), names)  # type: ignore[arg-type]  # rows are checked there
 
-    def _require_tree(self, group: Limit) -> None:
-        """Refuse a group whose parents are unknown, of another column, or parts of itself."""
+    def _with_all_above(self, group: Limit) -> list[str]:
+        """Return a group and those above it; refuse parents that are unknown, of another column, or parts of itself."""
         parents = {name: each.parent for name, each in self._groups.items()}
-        for name in with_all_above("group", str(group.group), parents, "let its parents form a tree"):
+        found = with_all_above("group", str(group.group), parents, "let its parents form a tree")
+        for name in found:
             if self._groups[name].by != group.by:
                 what = f"group {group.group!r} is by {group.by}, and group {name!r} above it by {self._groups[name].by}"
                 raise RequestError(what, "let both be by the same column")
+        return found
 
     # -- whose jobs are counted ----------------------------------------------------------------------
 
@@ -322,6 +331,8 @@ class Limits:
             A name has another number already.
         """
         known = with_names(self.names, {by: names(by) for by in self.columns})
+        if known == self.names and not any(isinstance(each, Digits) for row in self.rows for each in row.named):
+            return self
         rows = (replace(row, **row.by_values(lambda by, value: plain(known, by, value))) for row in self.rows)
         return Limits(tuple(rows), known)
 
@@ -341,26 +352,15 @@ class Limits:
         return found
 
     def _found(self, column: str, value: int | str) -> tuple[Party, ...]:
-        rows = [row for key in ((column, None), (column, value)) if (row := self._chosen.get(key)) is not None]
         found = []
-        if rows:
-            shown = repr(self._shown.get((column, value), value))
-            found.append(
-                party_of((column, str(value)), shown, {name: cap for row in rows for name, cap in row.caps.items()})
-            )
-        names: dict[str, None] = {}
-        for each in self._groups.values():
-            group: Limit | None = each if each.by == column and value in self._members(each) else None
-            while group is not None and group.group is not None:
-                names[group.group] = None
-                group = None if group.parent is None else self._groups[group.parent]
+        if caps := self._caps.get((column, None), {}) | self._caps.get((column, value), {}):
+            found.append(party_of((column, str(value)), repr(self._shown.get((column, value), value)), caps))
         found += [
-            party_of(("", name), repr(name), self._groups[name].caps) for name in names if self._groups[name].caps
+            party_of(("", name), repr(name), caps)
+            for name in self._groups_of.get((column, value), ())
+            if (caps := self._groups[name].caps)
         ]
         return tuple(found)
-
-    def _members(self, row: Limit) -> list[int | str]:
-        return [self._number(row.by, value) for value in row.members]
 
     @property
     def counts_submitted(self) -> bool:
@@ -402,15 +402,16 @@ class Limits:
         """
         if not len(columns["cores"]):
             return
-        present = self._present(columns)
+        given = self._distinct(columns)
         self.require_names()
+        present = {column: set(values.tolist()) for column, (values, _) in given.items()}
         for row in self.rows:
             for value in row.named:
                 number = self._number(row.by, value)
                 if number not in present[row.by]:
                     shown = self._shown.get((row.by, number), value)
                     raise RequestError(f"limits name {row.by} {shown!r}, and no job of {what} is of it", "leave it out")
-        refused = self.refused(columns)
+        refused = self.refused(columns, given)
         if refused.any():
             first = int(np.flatnonzero(refused)[0])
             job = {name: columns[name][first] for name in ("cores", "estimate_s")}
@@ -423,9 +424,9 @@ class Limits:
         for column, name in self._unknown:
             require_named("limits", self.names, column, name)
 
-    def _present(self, columns: Columns) -> dict[str, set[int]]:
-        """Return the values that jobs have, of each of the columns."""
-        return {column: set(distinct(numbers_of(columns, column))[0].tolist()) for column in self.columns}
+    def _distinct(self, columns: Columns) -> _Distinct:
+        """Return the values that jobs have, and which each job has, of each of the columns."""
+        return {column: distinct(numbers_of(columns, column)) for column in self.columns}
 
     def within(self, columns: Columns) -> "Limits | None":
         """Return the limits of some of the jobs that they are of, such as a week of a log; None if none is left.
@@ -437,7 +438,7 @@ class Limits:
         columns
             The jobs'.
         """
-        present = self._present(columns)
+        present = {column: set(values.tolist()) for column, (values, _) in self._distinct(columns).items()}
         rows = [
             replace(row, members=tuple(each for each in row.members if self._number(row.by, each) in present[row.by]))
             for row in self.rows
@@ -445,19 +446,25 @@ class Limits:
         ]
         return Limits(tuple(rows), self.names) if rows else None
 
-    def refused(self, columns: Columns) -> NDArray[np.bool_]:
+    def refused(self, columns: Columns, given: _Distinct | None = None) -> NDArray[np.bool_]:
         """Return bool[n], which jobs could never start; jobs whose cores are unknown (-1) can."""
         cores, estimate_s = columns["cores"], columns["estimate_s"]
         needed = core_seconds(cores, estimate_s)
         found = np.zeros(len(cores), np.bool_)
-        for column in self.columns:
-            values, at = distinct(numbers_of(columns, column))
-            caps = np.full((len(values), 3), np.inf)
-            for place, value in enumerate(values.tolist()):
-                for party in self.parties(column, int(value)):
-                    caps[place] = np.minimum(caps[place], (party.cores, party.core_s, party.walltime_s))
-            found |= (cores > caps[at, 0]) | (needed > caps[at, 1]) | (estimate_s > caps[at, 2])
+        for column, (values, at) in (given or self._distinct(columns)).items():
+            caps = np.array([self._most(column, value) for value in values.tolist()]).reshape(-1, 3)
+            if (caps < NO_LIMIT).any():
+                found |= (cores > caps[at, 0]) | (needed > caps[at, 1]) | (estimate_s > caps[at, 2])
         return found
+
+    def _most(self, column: str, value: int) -> tuple[float, float, float]:
+        """Return how many cores, core-seconds and seconds one job may have, by its value of a column."""
+        parties = self.parties(column, value)
+        return (
+            min((each.cores for each in parties), default=math.inf),
+            min((each.core_s for each in parties), default=math.inf),
+            min((each.walltime_s for each in parties), default=math.inf),
+        )
 
     def refusal(self, of: Mapping[str, int], cores: int, estimate_s: float) -> str:
         """Return why a job could never start, if it could not; `of` are its values by column."""

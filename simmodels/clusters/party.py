@@ -17,6 +17,7 @@ else:
     pd = later("pandas")
 
 NO_LIMIT: Final = np.iinfo(np.int64).max
+_DENSE: Final = 4  # a range of so many values an entry is marked faster than its entries are hashed
 
 
 class Party(NamedTuple):
@@ -96,5 +97,11 @@ def core_seconds(cores: Any, estimate_s: Any) -> Any:  # noqa: ANN401  numbers, 
 
 def distinct(numbers: Ints) -> tuple[Ints, NDArray[np.intp]]:
     """Return the values of a column, increasing, and which each entry is; `numpy.unique` sorts all entries for that."""
-    at, values = pd.factorize(numbers, sort=True)
-    return values, at
+    least, most = int(numbers.min(initial=0)), int(numbers.max(initial=0))
+    if most - least > _DENSE * len(numbers):
+        at, values = pd.factorize(numbers, sort=True)
+        return values, at
+    places = numbers - least
+    present = np.zeros(most - least + 1, np.bool_)
+    present[places] = True
+    return np.flatnonzero(present) + least, (np.cumsum(present) - 1)[places]

@@ -22,7 +22,9 @@ def startable(limits: Limits, workload: Workload) -> Limits:
     It refuses a workload with a job that could never start under them, and limits that name what no job is of.
     """
     found = limits.for_jobs(workload.names)
-    found.require(workload.take(workload.known()).numbers_by_name, f"workload {workload.name!r}")
+    known = workload.known()
+    jobs = workload if known.all() else workload.take(known)
+    found.require(jobs.numbers_by_name, f"workload {workload.name!r}")
     return found
 
 
@@ -68,27 +70,28 @@ class Parties:
         """Return the numbers of parties by a column, and -1 up to the most that there are."""
         return (*map(self._numbered, parties), *[-1] * (most - len(parties)))
 
-    def _cohort_of(self, parties: tuple[int, ...]) -> int:
-        """Return the number of the cohort of these parties, a new one if it was not known."""
-        number = self._cohort.get(parties)
-        if number is None:
-            number = self._cohort[parties] = len(self._cohort)
-            state.set_cohort(self.state, number, np.array(parties, np.int64))
-        return number
+    def _cohorts_of(self, of: Sequence[tuple[int, ...]]) -> list[int]:
+        """Return the numbers of the cohorts of these parties, new ones if they were not known."""
+        known = self._cohort
+        if new := [each for each in dict.fromkeys(of) if each not in known]:
+            state.set_cohorts(self.state, len(known), np.array(new, np.int64))
+            known.update(zip(new, range(len(known), len(known) + len(new)), strict=True))
+        return [known[each] for each in of]
 
     def fill_all(self, workload: Workload, rows: NDArray[np.intp] | slice) -> None:
         """Write the parties of the jobs in these rows of a workload, one slot each."""
         self.limits.require_names()
         cohort, core_s = self._columns
         columns = workload.numbers_by_name
-        of: list[tuple[int, ...]] = [()]  # the parties by the columns so far, of each combination of their values
-        at = np.zeros(len(core_s), np.intp)
+        of = np.empty((1, 0), np.int64)  # the parties by the columns so far, of each combination of their values
+        at: NDArray[np.intp] | None = None
         for column, most in zip(self.limits.columns, self._most, strict=True):
             values, by_value = distinct(numbers_of(columns, column)[rows])
-            found = [self._padded(self.limits.parties(column, value), most) for value in values.tolist()]
-            both, at = distinct(at * len(values) + by_value)
-            of = [of[pair // len(values)] + found[pair % len(values)] for pair in both.tolist()]
-        cohort[:] = np.array([self._cohort_of(each) for each in of], np.int64)[at]
+            found = np.array([self._padded(self.limits.parties(column, value), most) for value in values.tolist()])
+            found = found.astype(np.int64).reshape(len(values), most)
+            both, at = (np.arange(len(values)), by_value) if at is None else distinct(at * len(values) + by_value)
+            of = np.hstack([of[both // len(values)], found[both % len(values)]])
+        cohort[:] = np.array(self._cohorts_of([*map(tuple, of.tolist())]), np.int64)[at]
         core_s[:] = core_seconds(workload.cores[rows], workload.estimate_s[rows])
 
     def fill(self, slot: int, job: Job) -> None:
@@ -97,7 +100,7 @@ class Parties:
         found: tuple[int, ...] = ()
         for (column, value), most in zip(self._values(job).items(), self._most, strict=True):
             found += self._padded(self.limits.parties(column, value), most)
-        cohort[slot] = self._cohort_of(found)
+        (cohort[slot],) = self._cohorts_of([found])
         core_s[slot] = core_seconds(job.cores, job.estimate_s)
 
     def require(self, job: Job) -> None:

@@ -142,23 +142,24 @@ def set_party(limits, party, jobs, cores, core_s, submitted):
 
 
 @compiled
-def set_cohort(limits, cohort, parties):
-    """Say of which parties a cohort is, the next one that is not known; there is room for more of them then."""
-    known = limits.parties.shape[0]
-    if cohort == known:
-        limits.parties = grown_rows(limits.parties, 2 * known)
-        limits.jobs_held = grown(limits.jobs_held, 2 * known)
-        limits.least = grown_rows(limits.least, 2 * known)
-        limits.shortest = grown(limits.shortest, 2 * known)
-        limits.awaits = grown(limits.awaits, 2 * known)
-        limits.cohort_at = grown_rows(limits.cohort_at, 2 * known)
-        limits.first_outside = grown(limits.first_outside, 2 * known)
+def set_cohorts(limits, first, parties):
+    """Say of which parties cohorts are, a row each: those from the next one that is not known."""
+    known, last = limits.parties.shape[0], first + len(parties)
+    if last > known:
+        room = max(2 * known, last)
+        limits.parties = grown_rows(limits.parties, room)
+        limits.jobs_held = grown(limits.jobs_held, room)
+        limits.least = grown_rows(limits.least, room)
+        limits.shortest = grown(limits.shortest, room)
+        limits.awaits = grown(limits.awaits, room)
+        limits.cohort_at = grown_rows(limits.cohort_at, room)
+        limits.first_outside = grown(limits.first_outside, room)
         limits.first_outside[known:] = -1
-        limits.last_outside = grown(limits.last_outside, 2 * known)
-    limits.parties[cohort] = parties
-    limits.jobs_held[cohort] = 0
-    limits.awaits[cohort] = -1
-    limits.cohort_at[cohort] = -1
+        limits.last_outside = grown(limits.last_outside, room)
+    limits.parties[first:last] = parties
+    limits.jobs_held[first:last] = 0
+    limits.awaits[first:last] = -1
+    limits.cohort_at[first:last] = -1
 
 
 @compiled
