@@ -13,6 +13,8 @@ https://doi.org/10.1073/pnas.2107794118: levels of forecast distributions as sco
 R. Barber, E. Candès, A. Ramdas, R. Tibshirani, "Conformal prediction beyond exchangeability", 2023,
 https://doi.org/10.1214/23-AOS2276: what a drift takes from the coverage, and that the nearer past should count more.
 
+L. Kish, "Survey sampling", 1965, section 11.7: how many that count alike tell as much.
+
 E. Kaplan, P. Meier, "Nonparametric estimation from incomplete observations", 1958,
 https://doi.org/10.1080/01621459.1958.10501452: jobs that still wait are right-censored.
 """
@@ -29,8 +31,8 @@ from workloads.futures import Lengths
 LEAST: Final = 19
 """Of fewer starts nothing is corrected: of 19 and the next one, one is expected outside of each end of an interval of
 90 %."""
-_LAST: Final = 200
-"""How many forecasts correct, the last ones; habits change."""
+_HALF: Final = 50
+"""A forecast before so many others counts half as much as the last one; habits change."""
 _NONE: Final = 1e-9
 """As good as no start."""
 _SEEN: Final = 1e-6
@@ -127,15 +129,18 @@ class PastForecasts:
         """Return the levels that a forecast is worth at an instant, by what is known there.
 
         Of n starts and the next one, which is as likely to have each place among them, the k-th does not exceed the
-        share k / (n + 1). A job that still waits starts beyond the level that it has reached.
+        share k / (n + 1). The nearer past counts more: n is as many as tell as much if all count alike (Kish 1965). A
+        job that still waits starts beyond the level that it has reached.
         """
-        made = [(forecast, start_s) for forecast, start_s in self._made if forecast.at_s < at_s][-_LAST:]
+        made = [(forecast, start_s) for forecast, start_s in self._made if forecast.at_s < at_s]
         started = np.array([start_s <= at_s for _, start_s in made], dtype=np.bool_)
         if started.sum() < LEAST:
             return Levels(started=int(started.sum()))
         reached = np.array([forecast.level_of(min(start_s, at_s) - forecast.at_s) for forecast, start_s in made])
-        found = Lengths(np.ones(1), np.ones(1)).given(reached, started, trust=_NONE)
+        counts = 0.5 ** (np.arange(len(made))[::-1] / _HALF)
+        alike = counts.sum() ** 2 / (counts**2).sum()
+        found = Lengths(np.ones(1), np.ones(1)).given(reached, started, trust=_NONE, counts=counts)
         seen = found.weight > _SEEN * found.weight.sum()
         share = np.cumsum(found.weight[seen])
-        share *= len(made) / (len(made) + 1) / share[-1]
+        share *= alike / (alike + 1) / share[-1]
         return Levels(found.length[seen], share, len(made), int(started.sum()))

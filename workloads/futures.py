@@ -62,7 +62,7 @@ class Lengths:
     length: Floats
     weight: Floats
 
-    def given(self, seen: Floats, ended: NDArray[np.bool_], *, trust: float) -> "Lengths":
+    def given(self, seen: Floats, ended: NDArray[np.bool_], *, trust: float, counts: Floats | None = None) -> "Lengths":
         """Return the distribution that follows from this one and lengths that were seen.
 
         Parameters
@@ -72,6 +72,8 @@ class Lengths:
         trust
             As how many lengths this distribution counts, > 0. If it is tiny, what follows is the estimate of Kaplan and
             Meier (1958), and this distribution where that is open: beyond the longest seen, if that has not ended.
+        counts
+            float64[seen], as how many each length counts, > 0; None for one each.
 
         Notes
         -----
@@ -79,8 +81,10 @@ class Lengths:
         those at risk that end there. Of equal lengths, those that ended come first. It takes O(v + s log s)
         for v values of this distribution and s lengths.
         """
-        length = np.concatenate((self.length, np.sort(seen[ended]), np.sort(seen[~ended])))
-        weight = np.concatenate((self.weight * (trust / self.weight.sum()), np.ones(len(seen))))
+        by_length = np.lexsort((seen, ~ended))
+        counted = np.ones(len(seen)) if counts is None else counts[by_length]
+        length = np.concatenate((self.length, seen[by_length]))
+        weight = np.concatenate((self.weight * (trust / self.weight.sum()), counted))
         order = np.argsort(length, kind="stable")  # runs that rise are merged
         ends = order < len(self.length) + int(ended.sum())
         length, weight = length[order], weight[order]

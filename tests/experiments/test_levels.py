@@ -60,18 +60,21 @@ def test_too_few_starts_correct_nothing() -> None:
     assert past([0.5] * LEAST).levels(1e9).count == LEAST
 
 
-def test_starts_of_all_levels_leave_levels_as_they_are() -> None:
-    levels = [(place + 1) / 100 for place in range(99)]
+@pytest.mark.parametrize("levels", [[place / 100 for place in range(2, 99)], [0.5 + place / 50 for place in range(19)]])
+def test_starts_do_not_exceed_a_level_as_often_as_those_of_the_past(levels: list[float]) -> None:
+    """Of n starts and the next one, each is as likely to have each place; n starts that count less are fewer."""
+    counts = [0.5 ** (place / 50) for place in reversed(range(len(levels)))]
+    alike = sum(counts) ** 2 / sum(count**2 for count in counts)
+    shares = [sum(counts[: place + 1]) / sum(counts) * alike / (alike + 1) for place in range(len(levels))]
     found = past(levels).levels(1e9)
-    assert found.of(0.05, 0.5, 0.95) == pytest.approx([0.05, 0.5, 0.95])
-    assert found.share_of(0.3) == pytest.approx(0.3)
+    assert found.of(*shares) == pytest.approx(levels)
+    assert found.share_of(levels[7]) == pytest.approx(shares[7])
+    assert shares[-1] == pytest.approx(len(levels) / (len(levels) + 1), rel=0.005)
 
 
-def test_starts_that_come_late_move_the_levels_up() -> None:
-    # Of 19 starts and the next one, each is as likely to be the last: 19 of 20 do not exceed the latest of them.
-    levels = [0.50 + 0.02 * place for place in range(19)]
-    found = past(levels).levels(1e9)
-    assert found.of(1 / 20, 10 / 20, 19 / 20) == pytest.approx([0.50, 0.68, 0.86])
+def test_a_start_counts_half_as_much_as_one_fifty_forecasts_later() -> None:
+    found = past([0.2] * 50 + [0.8] * 50).levels(1e9)
+    assert found.share_of(0.2) * 3 == pytest.approx(found.share_of(0.8))
 
 
 def test_nothing_of_what_comes_later_is_known() -> None:
