@@ -230,7 +230,10 @@ def _sentence(row: Mapping[str, str], names: Names, kind: type[AnySentence], col
     for column in ("text", "source", "values", "bounds"):
         if not row.get(column):
             raise RequestError(must_be(column, "a text", row.get(column)))
-    parts: dict[str, Any] = dict(_bound(each, names) for each in _parts(row["bounds"]))
+    bounds = [_bound(each, names) for each in _parts(row["bounds"])]
+    parts: dict[str, Any] = dict(bounds)
+    if len(parts) < len(bounds) or ("within" in parts and len(parts) > 1):
+        raise RequestError(must_be("bounds", "at most one of a kind, and nothing beside within", row["bounds"]))
     for column, text in row.items():
         require_known("column", column, columns)
         if text and column != "bounds":
@@ -265,7 +268,10 @@ def _value(column: str, text: str, names: Names) -> Any:  # noqa: ANN401  of the
 
 def _parts(text: str) -> list[str]:
     """Return what stands between semicolons."""
-    return text.split("; ")
+    found = text.split("; ")
+    if not all(part.strip("; ") for part in found):
+        raise RequestError(must_be("a list", "parts between semicolons, none of them empty", text))
+    return found
 
 
 def _halves(text: str) -> tuple[str, str]:
@@ -297,9 +303,12 @@ def _several(text: str, names: Names) -> str | tuple[str, ...]:
     if text.startswith("@"):
         whole, _, others = text.partition(" but ")
         if others:
-            return tuple(name for name in _named(whole, names) if name not in _parts(others))
-    found = [_named(part, names) for part in _parts(text)]
-    return found[0] if len(found) == 1 else tuple(name for each in found for name in names_of(each))
+            found, left_out = names_of(_named(whole, names)), _parts(others)
+            for name in left_out:
+                require_known(f"name among {whole}", name, found)
+            return tuple(name for name in found if name not in left_out)
+    parts = [_named(part, names) for part in _parts(text)]
+    return parts[0] if len(parts) == 1 else tuple(name for each in parts for name in names_of(each))
 
 
 def _number(text: str, names: Names) -> float:
