@@ -47,7 +47,7 @@ def calibrate(asked: Calibrate) -> int:
     if out is not None:
         ending_of(out, (".csv",), "the name of the limits")
         require_writable([out], sources=[asked.log.path])
-    with Steps(4) as shown:
+    with Steps(None) as shown:
         shown.begin("reading the workload")
         log = asked.log.read()
         fitted = fit(log, options, begin=shown.begin)

@@ -253,10 +253,10 @@ class Steps:
     Parameters
     ----------
     count
-        How many steps there will be.
+        How many steps there will be; None if that is not known.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int | None) -> None:
         columns = (
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
