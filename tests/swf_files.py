@@ -1,8 +1,14 @@
 """Files in the standard workload format: one drawn by hand, lines, and any that hypothesis draws."""
 
+from collections import Counter
 from typing import Final
 
+import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from simmodels.work.workload import COLUMNS, Workload
+from workloads.swf_lines import FIELDS
 
 DRAWN: Final = """\
 ; Version: 2.2
@@ -23,19 +29,29 @@ def line(*fields: object) -> str:
     return " ".join(map(str, (*fields, *[-1] * (18 - len(fields)))))
 
 
-def by_hand(text: bytes) -> tuple[list[list[float]], int, int]:
-    """Return rows of 18 numbers, comment lines and blank lines: the format read in the most simple way."""
-    rows, comments, blanks = [], 0, 0
+def by_hand(text: bytes) -> tuple[list[list[float]], dict[str, int]]:
+    """Return rows of 18 numbers, and what lines are counted: the format read in the most simple way."""
+    rows, counts = [], Counter[str]()
     lines = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
     for one in lines if lines[-1] else lines[:-1]:
         if not one.split():
-            blanks += 1
+            counts["blank lines"] += 1
         elif one.split()[0].startswith(b";"):
-            comments += 1
+            counts["comment lines"] += 1
         else:
             numbers = [float(field) for field in one.split()[:18]]
             rows.append(numbers + [-1.0] * (18 - len(numbers)))
-    return rows, comments, blanks
+            counts["lines with missing fields"] += len(numbers) < 18
+            counts["lines with extra fields"] += len(one.split()) > 18
+    return rows, counts
+
+
+def assert_as_by_hand(jobs: Workload, rows: NDArray[np.float64]) -> None:
+    """Check that each field of a log is what was read by hand, and the cores what the two fields of cores say."""
+    found = {**jobs.extras, **{name: getattr(jobs, name) for name in COLUMNS}}
+    for at, name in enumerate(FIELDS):
+        np.testing.assert_array_equal(found[name].astype(float), rows[:, at], err_msg=name)
+    np.testing.assert_array_equal(jobs.cores, np.where(rows[:, 7] > 0, rows[:, 7], rows[:, 4]))
 
 
 WHOLE_NUMBERS = st.integers(-(2**62), 2**62).map(str) | st.integers(-1, 9).map(str)
