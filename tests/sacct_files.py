@@ -21,27 +21,8 @@ USUAL: Final = {
     "ReqCPUS": "4",
     "AllocCPUS": "8",
 }
-USUAL = {
-    "JobID": "10",
-    "User": "ada",
-    "State": "COMPLETED",
-    "Submit": "2024-03-01T08:00:00",
-    "Eligible": "2024-03-01T08:00:00",
-    "Start": "2024-03-01T08:00:05",
-    "End": "2024-03-01T09:00:05",
-    "Elapsed": "01:00:00",
-    "Timelimit": "02:00:00",
-    "ReqCPUS": "4",
-    "AllocCPUS": "8",
-}
 _LINES: Final = (
-    "header lines",
-    "blank lines",
-    "job steps",
-    "bad lines",
-    "repeated records",
-    "earlier attempts left out",
-    "jobs",
+    *("header lines", "blank lines", "job steps", "bad lines", "repeated records", "earlier attempts left out", "jobs"),
 )
 
 

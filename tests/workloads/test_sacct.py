@@ -1,4 +1,3 @@
-import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,11 +6,10 @@ import numpy as np
 import pytest
 
 from simmodels import Order, Shares, simulate
-from simmodels.errors import RequestError
 from simmodels.work.workload import COLUMNS
-from tests.sacct_files import USUAL, assert_accounted_for, printed, read
-from tests.work import written
-from workloads import clean, read_sacct, read_swf, write_swf
+from tests.refused import refused
+from tests.sacct_files import USUAL, assert_accounted_for, read
+from workloads import clean, read_swf, write_swf
 
 # -- what a job is ----------------------------------------------------------------------------------
 
@@ -60,7 +58,7 @@ def test_each_column_goes_where_it_belongs(tmp_path: Path) -> None:
 # -- job ids ----------------------------------------------------------------------------------------
 
 
-def test_arrays_and_heterogeneous_jobs_are_numbered_by_slurms_own_numbers(tmp_path: Path) -> None:
+def test_jobs_have_slurms_own_numbers_or_are_renumbered(tmp_path: Path) -> None:
     ids = {"11_4": "15", "11_[5-9%2]": "11", "20+0": "20", "20+1": "21", "11_[1-3,7,...": "16"}
     jobs = read(tmp_path, *[{"JobID": one, "JobIDRaw": raw} for one, raw in ids.items()])
     assert jobs.job_id.tolist() == [15, 11, 20, 21, 16]
@@ -68,20 +66,13 @@ def test_arrays_and_heterogeneous_jobs_are_numbered_by_slurms_own_numbers(tmp_pa
     assert jobs.counts["jobs renumbered"] == 0
     assert jobs.counts["array records that stand for several tasks"] == 2
     assert jobs.counts["components of heterogeneous jobs"] == 2
-
-
-def test_without_those_numbers_jobs_are_renumbered(tmp_path: Path) -> None:
-    jobs = read(tmp_path, {"JobID": "7"}, {"JobID": "11_4"}, {"JobID": "11_5"})
-    assert jobs.job_id.tolist() == [1, 2, 3]
-    assert jobs.extras["slurm_id"].tolist() == ["7", "11_4", "11_5"]
-    assert jobs.counts["jobs renumbered"] == 3
-
-
-def test_raw_numbers_are_enough(tmp_path: Path) -> None:
+    without = read(tmp_path, *[{"JobID": one} for one in ids])
+    assert without.job_id.tolist() == [1, 2, 3, 4, 5]
+    assert without.extras["slurm_id"].tolist() == list(ids)
+    assert without.counts["jobs renumbered"] == 5
     columns = ["JobIDRaw", *[name for name in USUAL if name != "JobID"]]
-    jobs = read(tmp_path, {"JobIDRaw": "9"}, {"JobIDRaw": "9.batch"}, {"JobIDRaw": "8"}, columns=columns)
-    assert jobs.job_id.tolist() == [9, 8]
-    assert jobs.counts["job steps"] == 1
+    alone = read(tmp_path, {"JobIDRaw": "9"}, {"JobIDRaw": "9.batch"}, {"JobIDRaw": "8"}, columns=columns)
+    assert (alone.job_id.tolist(), alone.counts["job steps"]) == ([9, 8], 1)
 
 
 def test_of_a_requeued_job_the_attempt_submitted_last_is_the_job(tmp_path: Path) -> None:
@@ -114,12 +105,10 @@ def test_one_number_on_two_clusters_is_two_jobs(tmp_path: Path) -> None:
     ("record", "why"),
     [
         ({"State": "PENDING", "Start": "Unknown", "End": "Unknown", "Elapsed": "00:00:00"}, "never started"),
-        ({"State": "CANCELLED by 1000", "Start": "None", "Elapsed": "00:00:00"}, "never started"),
         ({"State": "CANCELLED by 0", "Start": "2024-03-01T09:00:05", "Elapsed": "00:00:00"}, "never started"),
         ({"State": "CANCELLED+", "Elapsed": "00:00:00"}, "never started"),
         ({"State": "BOOT_FAIL", "Elapsed": "00:00:00", "AllocCPUS": "0"}, "never started"),
         ({"State": "RUNNING", "End": "Unknown"}, "still running"),
-        ({"State": "SUSPENDED", "End": "Unknown"}, "still running"),
         ({"State": "RESIZING", "End": "Unknown"}, "still running"),
         ({"State": "FAILED", "End": "Unknown"}, "end unknown"),
     ],
@@ -132,28 +121,33 @@ def test_a_runtime_is_unknown_for_a_reason(tmp_path: Path, record: Mapping[str, 
     assert jobs.known().tolist() == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("state", "status"),
-    [
-        *[("COMPLETED", 1), ("CANCELLED by 7", 5), ("REVOKED", 5), ("FAILED", 0), ("TIMEOUT", 0), ("NODE_FAIL", 0)],
-        *[("PREEMPTED", 0), ("OUT_OF_MEMORY", 0), ("DEADLINE", 0), ("REQUEUED", 0), ("BOOT_FAIL", 0), ("NEW_ONE", 0)],
-    ],
-)
-def test_a_job_that_ended_has_run_whatever_its_end(tmp_path: Path, state: str, status: int) -> None:
-    jobs = read(tmp_path, {"State": state})
-    assert (jobs.runtime_s[0], jobs.extras["status"][0], jobs.extras["state"][0]) == (3600, status, state)
+def test_a_job_that_ended_has_run_whatever_its_end(tmp_path: Path) -> None:
+    failed = (
+        "FAILED",
+        "TIMEOUT",
+        "NODE_FAIL",
+        "PREEMPTED",
+        "OUT_OF_MEMORY",
+        "DEADLINE",
+        "REQUEUED",
+        "BOOT_FAIL",
+        "NEW",
+    )
+    status = {"COMPLETED": 1, "CANCELLED by 7": 5, "REVOKED": 5, **dict.fromkeys(failed, 0)}
+    jobs = read(tmp_path, *[{"JobID": str(at), "State": state} for at, state in enumerate(status)])
+    assert dict(zip(jobs.extras["state"].tolist(), jobs.extras["status"].tolist(), strict=True)) == status
+    assert set(jobs.runtime_s.tolist()) == {3600}
 
 
 @pytest.mark.parametrize(
     ("record", "runtime_s"),
     [
-        ({"Elapsed": "00:00:00"}, 0),
+        *[({"Elapsed": "00:00:00"}, 0), ({"Elapsed": "01:02:03"}, 3723), ({"Elapsed": "1-00:00:00"}, 86400)],
+        *[({"Elapsed": "02:03"}, 123), ({"Elapsed": "02:03.250"}, 123.25), ({"Elapsed": "365-23:59:59"}, 31_622_399)],
         ({"Elapsed": "00:50:00", "Suspended": "00:10:00"}, 3000),
         ({"Elapsed": "", "Suspended": "00:10:00"}, 3000),
-        ({"ElapsedRaw": "3601"}, 3601),
-        ({"ElapsedRaw": ""}, 3600),
+        *[({"ElapsedRaw": "3601"}, 3601), ({"ElapsedRaw": ""}, 3600)],
     ],
-    ids=["none", "suspended", "from start to end", "elapsed seconds", "no elapsed seconds"],
 )
 def test_a_runtime_is_what_elapsed_or_else_from_start_to_end_but_for_time_suspended(
     tmp_path: Path, record: Mapping[str, str], runtime_s: float
@@ -182,7 +176,7 @@ def test_cores_may_be_among_the_trackable_resources(tmp_path: Path) -> None:
     assert sizes == [6, 5, 4096]
 
 
-@pytest.mark.parametrize("limit", ["UNLIMITED", "Partition_Limit", "", "INVALID"])
+@pytest.mark.parametrize("limit", ["UNLIMITED", "Partition_Limit", "", "INVALID", "00:00:00"])
 def test_jobs_without_a_limit_are_given_the_longest_limit_of_their_partition(tmp_path: Path, limit: str) -> None:
     names = ["short", "short", "long", "other"]
     limits = ["02:00:00", limit, "3-00:00:00", limit]
@@ -198,34 +192,22 @@ def test_jobs_without_a_limit_are_given_the_longest_limit_of_their_partition(tmp
     assert read(tmp_path, *records, unlimited_s=9e6).estimate_s.tolist() == [7200, 9e6, 3 * 86_400, 9e6]
 
 
-def test_where_no_job_has_a_limit_all_have_the_longest_runtime_if_they_are_unlimited(tmp_path: Path) -> None:
+def test_where_no_job_has_a_limit_it_is_the_longest_runtime_of_the_unlimited_or_its_own(tmp_path: Path) -> None:
     records = [{"JobID": str(at), "Timelimit": "UNLIMITED", "Elapsed": f"0{at}:00:00"} for at in (1, 2)]
     assert read(tmp_path, *records).estimate_s.tolist() == [7200, 7200]
-
-
-def test_where_no_job_has_a_limit_and_none_is_unlimited_runtimes_stand_for_them(tmp_path: Path) -> None:
     records = [{"JobID": str(at), "Timelimit": text} for at, text in enumerate(["Partition_Limit", "", "INVALID"])]
     jobs = read(tmp_path, *records, {"JobID": "9", "State": "RUNNING", "Timelimit": ""})
     assert jobs.estimate_s.tolist() == [3600, 3600, 3600, -1]
-    assert jobs.counts["estimates taken from runtimes"] == 3
-    assert jobs.counts["estimates unknown"] == 1
+    assert (jobs.counts["estimates taken from runtimes"], jobs.counts["estimates unknown"]) == (3, 1)
 
 
-@pytest.mark.parametrize(
-    ("asked", "memory"),
-    [
-        *[("4000M", 4000), ("4G", 4096), ("1024K", 1), ("1.5T", 1.5 * 2**20), ("2048", 2048), ("0", 0), ("0n", 0)],
-        *[("4Gc", 8 * 4096), ("2Gn", 3 * 2048), ("2TN", 3 * 2**21), ("", -1), ("?", -1), ("4X", -1), ("1P", 2**30)],
-    ],
-)
-def test_memory_is_that_of_the_whole_job(tmp_path: Path, asked: str, memory: float) -> None:
-    jobs = read(tmp_path, {"ReqMem": asked, "NNodes": "3"})
-    assert jobs.extras["requested_memory_mb"].tolist() == [memory]
-    assert jobs.extras["requested_memory_kb"].tolist() == [memory * 1024 / 8 if memory >= 0 else -1]
-
-
-def test_memory_a_node_is_unknown_without_the_number_of_nodes(tmp_path: Path) -> None:
-    assert read(tmp_path, {"ReqMem": "2Gn"}).extras["requested_memory_mb"].tolist() == [-1]
+def test_memory_is_that_of_the_whole_job(tmp_path: Path) -> None:
+    memory = {"4000M": 4000, "4G": 4096, "1024K": 1, "1.5T": 1.5 * 2**20, "2048": 2048, "0": 0, "0n": 0, "1P": 2**30}
+    memory |= {"4Gc": 8 * 4096, "2Gn": 3 * 2048, "2TN": 3 * 2**21, "": -1, "?": -1, "4X": -1}
+    jobs = read(tmp_path, *[{"JobID": str(at), "ReqMem": asked, "NNodes": "3"} for at, asked in enumerate(memory)])
+    assert jobs.extras["requested_memory_mb"].tolist() == list(memory.values())
+    assert jobs.extras["requested_memory_kb"].tolist() == [mb * 1024 / 8 if mb >= 0 else -1 for mb in memory.values()]
+    assert read(tmp_path, {"ReqMem": "2Gn"}).extras["requested_memory_mb"].tolist() == [-1], "of how many nodes?"
 
 
 def test_users_are_numbered_by_name_and_else_by_their_numbers(tmp_path: Path) -> None:
@@ -294,11 +276,6 @@ def test_local_times_are_taken_as_utc_unless_their_zone_is_said(tmp_path: Path) 
     assert local.start_unix_s == naive.start_unix_s - 3600
 
 
-def test_a_time_beyond_all_clocks_is_a_bad_line_in_any_zone(tmp_path: Path) -> None:
-    path = written(tmp_path, printed({}, {"JobID": "9", "End": "9999-12-31T23:59:59"}))
-    assert read_sacct(path, timezone="America/New_York").counts["bad lines: End is no time"] == 1
-
-
 def test_the_hours_of_a_change_of_the_clock_are_counted(tmp_path: Path) -> None:
     twice = {"Submit": "2024-10-27T02:30:00", "Start": "2024-10-27T04:00:00"}
     skipped = {"JobID": "11", "Submit": "2024-03-31T02:30:00", "Start": "2024-03-31T03:00:00"}
@@ -308,10 +285,9 @@ def test_the_hours_of_a_change_of_the_clock_are_counted(tmp_path: Path) -> None:
     assert jobs.extras["wait_s"].tolist() == [9000, 0]
 
 
-@pytest.mark.parametrize("submit", ["1709280000", "2024-03-01T09:00:00+0100", "2024-03-01 08:00:00Z"])
-def test_times_that_say_their_zone_are_exact(tmp_path: Path, submit: str) -> None:
-    jobs = read(tmp_path, {"Submit": submit}, timezone="Asia/Tokyo")
-    assert jobs.start_unix_s == 1709280000
+def test_times_that_say_their_zone_are_exact(tmp_path: Path) -> None:
+    for submit in ("1709280000", "2024-03-01T09:00:00+0100", "2024-03-01 08:00:00Z"):
+        assert read(tmp_path, {"Submit": submit}, timezone="Asia/Tokyo").start_unix_s == 1709280000
 
 
 @pytest.mark.parametrize(
@@ -320,15 +296,13 @@ def test_times_that_say_their_zone_are_exact(tmp_path: Path, submit: str) -> Non
         ({"keep": "first"}, "unknown keep 'first'; known: last, all"),
         ({"submit": "start"}, "unknown submit 'start'; known: submit, eligible"),
         ({"cores": "all"}, "unknown cores 'all'; known: allocated, requested"),
-        ({"unlimited_s": 0}, r"unlimited_s must be a finite number of seconds > 0, or None \(got 0\)"),
-        ({"unlimited_s": math.nan}, r"unlimited_s must be a finite number of seconds > 0, or None \(got nan\)"),
-        ({"timezone": "Mars/Base"}, r"timezone must be a name such as 'Europe/Berlin' \(got 'Mars/Base'\)"),
-        ({"timezone": "../etc"}, r"timezone must be a name such as 'Europe/Berlin' \(got '\.\./etc'\)"),
-        ({"timezone": ""}, r"timezone must be a name such as 'Europe/Berlin' \(got ''\)"),
+        ({"unlimited_s": 0}, "unlimited_s must be a finite number of seconds > 0, or None (got 0)"),
+        ({"timezone": "Mars/Base"}, "timezone must be a name such as 'Europe/Berlin' (got 'Mars/Base')"),
+        ({"timezone": "../etc"}, "timezone must be a name such as 'Europe/Berlin' (got '../etc')"),
     ],
 )
 def test_an_option_of_no_sense_is_refused(tmp_path: Path, option: Mapping[str, object], reported: str) -> None:
-    with pytest.raises(RequestError, match=reported):
+    with refused(reported):
         read(tmp_path, {}, **option)
 
 
