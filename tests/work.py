@@ -1,8 +1,9 @@
 """Work in tests: files of it that are written and read, and what must be the same of two workloads."""
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
@@ -35,6 +36,26 @@ def assert_same(one: Workload, other: Workload) -> None:
     for name, column in one.extras.items():
         np.testing.assert_array_equal(column, other.extras[name], err_msg=name)
     assert (one.header, one.max_cores, one.start_unix_s) == (other.header, other.max_cores, other.start_unix_s)
+
+
+def places(content: object, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the way to each value in a JSON value."""
+    inner = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    return [way, *(each for key, value in inner for each in places(value, (*way, key)))]
+
+
+def changed(content: Any, way: Sequence[Any], value: object) -> Any:  # noqa: ANN401  any value of JSON
+    """Return a JSON value with another one in a place; None takes it away."""
+    new = copy.deepcopy(content)
+    *before, last = way
+    holder: Any = new
+    for step in before:
+        holder = holder[step]
+    if value is None:
+        del holder[last]
+    else:
+        holder[last] = value
+    return new
 
 
 def read_or_refused(read: Callable[[Path], Found], path: Path) -> Found | None:

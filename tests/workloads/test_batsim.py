@@ -1,17 +1,13 @@
 import gzip
 import json
-import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from simmodels.errors import FileFormatError, RequestError
+from simmodels.errors import FileFormatError
+from tests import work
 from tests.refused import refused
-from tests.work import JSON, read_or_refused
 from workloads import read_batsim
 
 DRAWN: dict[str, Any] = {
@@ -30,9 +26,7 @@ DRAWN: dict[str, Any] = {
 
 
 def written(folder: Path, content: object) -> Path:
-    path = folder / "jobs.json"
-    path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return path
+    return work.written(folder, content if isinstance(content, str) else json.dumps(content), "jobs.json")
 
 
 def with_job(**changes: object) -> dict[str, Any]:
@@ -73,20 +67,20 @@ def test_ids_that_are_no_numbers_of_their_own_are_renumbered_and_kept(tmp_path: 
 
 
 def test_computations_are_timed_by_the_speed_of_the_cores(tmp_path: Path) -> None:
-    profiles = {**DRAWN["profiles"], "sums": {"type": "parallel_homogeneous", "cpu": 5e6, "com": 0}}
-    path = written(tmp_path, {**DRAWN, "profiles": profiles})
+    sums: dict[str, object] = {"type": "parallel_homogeneous", "cpu": 5e6, "com": 0}
+    path = written(tmp_path, work.changed(DRAWN, ["profiles", "sums"], sums))
     assert read_batsim(path, flops_per_s=1e6).runtime_s.tolist() == [12.5, 12.5, 5]
     with refused(
         "...the runtime of job '9', profile 'sums' depends on the cores' speed; give flops_per_s...", FileFormatError
     ):
         read_batsim(path)
-    with pytest.raises(RequestError, match=r"flops_per_s must be a finite number > 0, or None \(got 0\)"):
+    with refused("flops_per_s must be a finite number > 0, or None (got 0)"):
         read_batsim(path, flops_per_s=0)
-    profiles["sums"]["com"] = 7
+    path = written(tmp_path, work.changed(DRAWN, ["profiles", "sums"], {**sums, "com": 7}))
     with refused(
         "...com of job '9', profile 'sums' must be 0, because no network is modelled, (got 7)...", FileFormatError
     ):
-        read_batsim(written(tmp_path, {**DRAWN, "profiles": profiles}), flops_per_s=1e6)
+        read_batsim(path, flops_per_s=1e6)
 
 
 @pytest.mark.parametrize(
@@ -97,62 +91,28 @@ def test_computations_are_timed_by_the_speed_of_the_cores(tmp_path: Path) -> Non
             "type of job 'w0!7', profile 'never used' must be one of delay, parallel_homogeneous (got 'smpi')",
         ),
         (with_job(profile=["short"]), "profile of job 'w0!7' must be a text (got ['short'])"),
-        (with_job(profile="nowhere"), "job 'w0!7', profile 'nowhere': there is no such profile"),
         (with_job(profile=None), "job 'w0!7', profile 'None': there is no such profile"),
-        (with_job(res=0), "res of job 'w0!7' must be an integer >= 1 (got 0)"),
-        (with_job(res=1.5), "res of job 'w0!7' must be an integer >= 1 (got 1.5)"),
+        *((with_job(res=res), f"res of job 'w0!7' must be an integer >= 1 (got {res!r})") for res in (0, 1.5, True)),
         (with_job(res=None), "res of job 'w0!7' must be an integer >= 1 (got 'missing')"),
-        (with_job(res=True), "res of job 'w0!7' must be an integer >= 1 (got True)"),
         (with_job(subtime="3"), "subtime of job 'w0!7' must be a finite number >= 0 (got '3')"),
         (with_job(subtime=float("nan")), "subtime of job 'w0!7' must be a finite number >= 0 (got nan)"),
-        (with_job(subtime=float("inf")), "subtime of job 'w0!7' must be a finite number >= 0 (got inf)"),
         (with_job(walltime="1:00"), "walltime of job 'w0!7' must be a finite number > 0, or -1 for none (got '1:00')"),
         (with_job(id=None), "jobs[0] is no object with an id"),
         ({**DRAWN, "jobs": [3]}, "jobs[0] is no object with an id"),
-        ({**DRAWN, "jobs": []}, "jobs must be a list of at least one job, and profiles an object"),
-        ({**DRAWN, "profiles": []}, "jobs must be a list of at least one job, and profiles an object"),
+        ({**DRAWN, "jobs": []}, "jobs must be a list of at least one job, and profiles an object..."),
+        ({**DRAWN, "profiles": []}, "jobs must be a list of at least one job, and profiles an object..."),
         ({**DRAWN, "nb_res": 0}, "nb_res must be an integer >= 1 (got 0)"),
-        (
-            {**DRAWN, "profiles": {"short": {"type": "delay"}}},
-            "delay of job 'w0!7', profile 'short' must be a finite number >= 0 (got 'missing')",
-        ),
         (
             {**DRAWN, "profiles": {"short": {"type": "delay", "delay": -1}}},
             "delay of job 'w0!7', profile 'short' must be a finite number >= 0 (got -1)",
         ),
         ([], "the file must be a JSON object with jobs and profiles (got [])"),
-        ("[" * 100_000, "no JSON that can be read"),
-        ("9" * 5000, "no JSON that can be read"),
-        ('{"jobs": [\n1,,]}', "line 2: no JSON: "),
-        ("", "the file is empty"),
+        ("[" * 100_000, "no JSON that can be read..."),
+        ("9" * 5000, "no JSON that can be read..."),
+        ('{"jobs": [\n1,,]}', "line 2: no JSON: ..."),
     ],
 )
 def test_what_is_no_such_workload_is_refused_with_job_and_profile(tmp_path: Path, content: object, what: str) -> None:
     path = written(tmp_path, content)
-    with pytest.raises(FileFormatError, match=re.escape(str(path)) + ".*" + re.escape(what)):
+    with refused(f"{path}...{what}", FileFormatError):
         read_batsim(path)
-
-
-@given(
-    st.sampled_from(["id", "subtime", "walltime", "res", "profile", "nb_res", "jobs", "profiles", "type", "delay"]),
-    JSON,
-)
-def test_any_json_is_a_workload_or_one_clear_error(scratch: Path, key: str, value: object) -> None:
-    content: dict[str, Any] = json.loads(json.dumps(DRAWN))
-    if key in content:
-        content[key] = value
-    elif key in {"type", "delay"}:
-        content["profiles"]["short"][key] = value
-    else:
-        content["jobs"][0][key] = value
-    jobs = read_or_refused(read_batsim, written(scratch, content))
-    assert jobs is None or (len(jobs) == len(content["jobs"]) and np.isfinite(jobs.runtime_s).all())
-
-
-@pytest.mark.parametrize("key", ["id", "subtime", "res", "walltime", "profile"])
-@pytest.mark.parametrize("depth", [900, 940, 960, 970, 980, 990])
-def test_a_value_nested_as_deep_as_json_may_be_is_refused(tmp_path: Path, key: str, depth: int) -> None:
-    text = json.dumps(with_job(**{key: "DEEP"})).replace('"DEEP"', "[" * depth + "]" * depth)
-    with pytest.raises(FileFormatError) as error:
-        read_batsim(written(tmp_path, text))
-    assert len(str(error.value)) < len(str(tmp_path)) + 300

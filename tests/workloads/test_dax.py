@@ -44,10 +44,11 @@ def written(folder: Path, text: str | bytes) -> Path:
     return work.written(folder, text, "drawn.dax")
 
 
-@pytest.mark.parametrize(
-    "text", [DRAWN, DRAWN.replace(' xmlns="http://pegasus.isi.edu/schema/DAX"', "")], ids=["namespace", "none"]
-)
-def test_each_value_goes_where_it_belongs(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("space", ["default", "none", "prefix"])
+def test_each_value_goes_where_it_belongs(tmp_path: Path, space: str) -> None:
+    text = DRAWN.replace(' xmlns="http://pegasus.isi.edu/schema/DAX"', "") if space == "none" else DRAWN
+    if space == "prefix":
+        text = re.sub(r"<(/?)(\w)", r"<\1p:\2", DRAWN).replace("xmlns=", "xmlns:p=")
     job = read_dax(written(tmp_path, text))
     assert job.task_names == ("a", "b", "c", "d")
     assert job.runtime_s.tolist() == [62, 60, 1, 1]
@@ -58,24 +59,12 @@ def test_each_value_goes_where_it_belongs(tmp_path: Path, text: str) -> None:
     assert job.curve is sm.FOREVER
 
 
-def test_a_namespace_may_have_a_prefix(tmp_path: Path) -> None:
-    text = re.sub(r"<(/?)(\w)", r"<\1p:\2", DRAWN).replace("xmlns=", "xmlns:p=")
-    assert read_dax(written(tmp_path, text)).cores.tolist() == [2, 2, 1, 1]
-
-
 def test_options_are_those_of_the_other_reader(tmp_path: Path) -> None:
     path = tmp_path / "week.xml.gz"
     path.write_bytes(gzip.compress(DRAWN.encode()))
     curve = sm.ValueCurve.linear(2, 6)
-    job = read_dax(
-        str(path),
-        tick_s=60,
-        kind={"cut": "cpu", "work": "gpu", "merge": "cpu"},
-        cores=len,
-        curve=curve,
-        job_id=7,
-        submit_s=120,
-    )
+    kinds = {"cut": "cpu", "work": "gpu", "merge": "cpu"}
+    job = read_dax(str(path), tick_s=60, kind=kinds, cores=len, curve=curve, job_id=7, submit_s=120)
     assert job.runtime_s.tolist() == [120, 60, 60, 60]
     assert job.kind == ("cpu", "gpu", "gpu", "cpu")
     assert job.cores.tolist() == [3, 4, 4, 5]
@@ -94,9 +83,7 @@ BOMB = f'<!DOCTYPE adag [<!ENTITY l0 "ha">{LAUGHS}]><adag><job id="a" runtime="1
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
-        (DRAWN, "", "the file is empty"),
         (DRAWN, "no XML", "line 1: no XML that can be read: syntax error"),
-        ("</adag>", "", "no XML that can be read: no element found"),
         ("</adag>", "</job>", "line 23: no XML that can be read: mismatched tag"),
         (DRAWN, "<dag/>", "line 1: the root must be <adag> (got '<dag>')"),
         (DRAWN, "<adag/>", "the file has no job"),
@@ -105,14 +92,10 @@ BOMB = f'<!DOCTYPE adag [<!ENTITY l0 "ha">{LAUGHS}]><adag><job id="a" runtime="1
         (DRAWN, BOMB, f"line 1: {NO_TYPE}"),
         ('runtime="0.2"', 'runtime="&x;"', "line 15: no XML that can be read: undefined entity"),
         ('encoding="UTF-8"', 'encoding="x-none"', "no XML that can be read: "),
-        ('encoding="UTF-8"', 'encoding="utf-7"', "no XML that can be read: "),
-        ('id="a" ', "", "line 5: <job> has no id"),
         ('id="a" ', 'id="" ', "line 5: <job> has no id"),
         ('id="b"', 'id="a"', "line 9: tasks 1 and 2 are both called 'a'; a name must be unique"),
         ('runtime="0.2"', 'runtime="soon"', "line 15: runtime of task 'c' must be a number (got 'soon')"),
         ('runtime="0.2"', 'runtime="-1"', "line 15: runtime of task 'c' must be a finite number >= 0 (got -1.0)"),
-        ('runtime="0.2"', 'runtime="nan"', "line 15: runtime of task 'c' must be a finite number >= 0 (got nan)"),
-        ('runtime="61.5"', "", "line 5: task 'a' has no runtime"),
         (">2<", "> <", "line 7: cores of task 'a' must be a number (got ' ')"),
         (">2<", ">0<", "line 5: cores of task 'a' must be a finite number > 0 (got 0.0)"),
         ('<child ref="b">', "<child>", "line 17: <child> has no ref"),
@@ -120,7 +103,6 @@ BOMB = f'<!DOCTYPE adag [<!ENTITY l0 "ha">{LAUGHS}]><adag><job id="a" runtime="1
         ('<parent ref="b"/>', '<parent ref="z"/>', "line 22: edge 'z' -> 'd': there is no job 'z'"),
         ('<parent ref="b"/>', "<parent/>", "line 22: <parent> has no ref"),
         ('<child ref="b"><parent ref="a"/>', '<child ref="a"><parent ref="d"/>', "its tasks wait for each other: "),
-        ('<child ref="b"><parent ref="a"/>', '<child ref="b"><parent ref="b"/>', "wait for each other: b -> b"),
     ],
 )
 def test_what_is_no_such_workflow_is_refused_with_line_and_job(tmp_path: Path, old: str, new: str, what: str) -> None:

@@ -57,11 +57,11 @@ def test_each_field_goes_where_it_belongs_and_the_counts_say_what_was_filled_in(
 
 
 def test_jobs_of_one_number_and_starts_before_the_submit_are_counted_and_kept(tmp_path: Path) -> None:
-    waits = [0, -1, -3599, -0.5]  # -1 is what the format says of a wait that is not known
+    waits = [0, -1, -1, -3599, -0.5]  # -1 is what the format says of a wait that is not known
     jobs = read_swf(written(tmp_path, "\n".join(line(4 + (wait == -1), 0, wait, 5, 1) for wait in waits)))
-    assert jobs.job_id.tolist() == [4, 5, 4, 4]
+    assert jobs.job_id.tolist() == [4, 5, 5, 4, 4]
     assert jobs.extras["wait_s"].tolist() == waits
-    assert (jobs.counts["duplicate job numbers"], jobs.counts["starts before submit"]) == (2, 2)
+    assert (jobs.counts["duplicate job numbers"], jobs.counts["starts before submit"]) == (3, 2)
 
 
 @pytest.mark.parametrize(("given", "zero"), [(253_402_300_799, 253_402_300_799), (253_402_300_800, None), (-1, None)])
