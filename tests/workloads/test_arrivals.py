@@ -48,18 +48,13 @@ def test_a_folder_is_read_in_the_order_of_its_names(folder: Path) -> None:
 
 
 def test_a_folder_without_workflows_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match=r"the folder has no workflow: no file name ends in \.json"):
-        read_workflows(tmp_path)
-    with pytest.raises(FileFormatError, match="nowhere: the folder cannot be read: no such file"):
-        read_workflows(tmp_path / "nowhere")
-    with pytest.raises(FileFormatError, match="the folder cannot be read: "):
-        read_workflows("zero\0byte")
-
-
-def test_a_file_that_cannot_be_read_is_named(folder: Path) -> None:
-    (folder / "bad.json").write_text("{}")
-    with pytest.raises(FileFormatError, match=r"the file must be a JSON object with an object workflow \(got \{\}\)"):
-        arrivals(folder, gap_s=1)
+    for folder, what in (
+        (tmp_path, "the folder has no workflow: no file name ends in .json..."),
+        (tmp_path / "nowhere", "the folder cannot be read: no such file..."),
+        ("zero\0byte", "the folder cannot be read: ..."),
+    ):
+        with refused(f"...: {what}", FileFormatError):
+            read_workflows(folder)
 
 
 # -- rates --------------------------------------------------------------------------------------------
@@ -92,8 +87,8 @@ def test_random_gaps_are_exponential_and_offer_the_load() -> None:
 
 @pytest.mark.parametrize("poisson", [False, True])
 def test_busy_hours_of_the_week_have_more_arrivals(poisson: bool) -> None:
-    made = np.array(submits(arrivals(THREE, 20_000, gap_s=300, poisson=poisson, week=WEEK_WEIGHTS)))
-    assert made[-1] == pytest.approx(300 * 20_000, rel=0.05)
+    made = np.array(submits(arrivals(THREE, 10_000, gap_s=300, poisson=poisson, week=WEEK_WEIGHTS)))
+    assert made[-1] == pytest.approx(300 * 10_000, rel=0.05)
     hours = np.bincount((made % DAY // HOUR).astype(int), minlength=24)
     days = np.bincount((made // DAY).astype(int) % 7, minlength=7)
     assert hours[15] > 8 * hours[2]
@@ -112,17 +107,13 @@ def test_draws_with_replacement_are_of_all_alike() -> None:
 def test_without_replacement_each_comes_once() -> None:
     drawn = [arrivals(THREE, gap_s=1, replacement=False, seed=seed) for seed in range(40)]
     orders = {tuple(job.name for job in jobs) for jobs in drawn}
-    assert {tuple(sorted(order)) for order in orders} == {("large", "one", "small")}
-    assert len(orders) == 6
-
-
-def test_what_is_drawn_is_the_instance_but_for_number_and_submission() -> None:
-    for job in arrivals(THREE, 30, gap_s=1, seed=3):
-        source = next(each for each in THREE if each.name == job.name)
-        assert job.curve is source.curve
-        assert job.kind == source.kind
+    for job in drawn[0]:
+        (source,) = (each for each in THREE if each.name == job.name)
+        assert (job.curve, job.kind) == (source.curve, source.kind)
         for column in ("runtime_s", "cores", "edges"):
             np.testing.assert_array_equal(getattr(job, column), getattr(source, column))
+    assert {tuple(sorted(order)) for order in orders} == {("large", "one", "small")}
+    assert len(orders) == 6
 
 
 def test_another_rate_changes_nothing_but_the_submissions() -> None:
@@ -148,19 +139,14 @@ def test_the_same_arguments_give_the_same_jobs_also_in_another_process(folder: P
     ("arguments", "what"),
     [
         ({}, "not determined by load=None, cores=None, gap_s=None; give load and cores, or gap_s"),
-        ({"load": 1.0}, "load=1.0, cores=None, gap_s=None; "),
         ({"load": 1.0, "cores": 4, "gap_s": 3}, "load=1.0, cores=4, gap_s=3; "),
         ({"cores": 4, "gap_s": 3}, "load=None, cores=4, gap_s=3; "),
         ({"load": 0, "cores": 4}, "load must be a finite number > 0 (got 0)"),
-        ({"load": 0, "cores": 4, "poisson": True}, "load must be a finite number > 0 (got 0)"),
         ({"load": 1, "cores": 0}, "cores must be an integer from 1 to 2**53 (got 0)"),
         ({"gap_s": 0}, "gap_s must be a finite number of seconds > 0 (got 0)"),
-        ({"gap_s": float("nan")}, "gap_s must be a finite number of seconds > 0 (got nan)"),
         ({"gap_s": 1, "jobs": 0}, "jobs must be an integer from 1 to 2**53, or None (got 0)"),
         ({"gap_s": 1, "instances": []}, "instances must be at least one workflow (got [])"),
         ({"gap_s": 1, "jobs": 4, "replacement": False}, "at most 3, the instances, without replacement (got 4)"),
-        ({"gap_s": 1, "tick_s": 0}, "tick_s must be a finite number of seconds > 0 (got 0)"),
-        ({"gap_s": 1, "seed": -1}, "seed must be an integer >= 0 (got -1)"),
     ],
 )
 def test_what_cannot_be_made_is_refused(arguments: dict[str, object], what: str) -> None:

@@ -4,8 +4,6 @@ import json
 import lzma
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simmodels.errors import FileFormatError, printable
-from tests.attacks.files import Reader, outcome, readers
+from tests.attacks.files import Reader, outcome
 from tests.attacks.mutations import MUTATIONS
 from tests.refused import refused
 from tests.work import JSON, changed, places, read_or_refused, written
@@ -151,12 +149,6 @@ def test_every_reader_refuses_what_is_no_file_that_can_be_read_at_once(
         assert caught.value.line is None
 
 
-@pytest.fixture(scope="module")
-def good(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reader]:
-    """Return the readers that the attack on files knows, with good files of theirs."""
-    return {reader.name: reader for reader in readers(tmp_path_factory.mktemp("good"))}
-
-
 @pytest.mark.parametrize(
     "name", ["swf", "sacct", "borg", "batsim", "wfformat", "dax", "series", "fit toml", "workload file", "study"]
 )
@@ -210,55 +202,20 @@ def test_no_pipe_is_opened_to_see_what_it_is(tmp_path: Path) -> None:
         read_workflows(tmp_path)
 
 
-def test_the_traces_unpack_to_far_less_than_the_limit(shared: Path) -> None:
-    for path in (*(shared / "traces").glob("*.gz"), *(shared / "workflows").rglob("*.gz")):
-        assert len(read_whole(path)) < files.UNPACKED_RATIO / 5 * path.stat().st_size
-
-
 # -- memory that threads of Arrow hold -------------------------------------------------------------
 
-LOGS = {
-    "log.swf": "1 0 0 10 4\n",
-    "log.sacct": "JobID|State|Submit|Start|End|ElapsedRaw|AllocCPUS|User|TimelimitRaw|ReqCPUS\n"
-    "1|COMPLETED|2024-01-01T00:00:00|2024-01-01T00:00:10|2024-01-01T00:01:10|60|4|ada|10|4\n",
-}
-OF_LOGS = {"log.swf": read_swf, "log.sacct": read_sacct}
 
-LATE = """
-import os, sys
-os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-import pyarrow as pa, pyarrow.csv
-pa.csv.read_csv(pa.BufferReader(b"a,b\\n1,2\\n"))  # its threads begin, with the lowest priority
-os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-from workloads import read_sacct
-print(len(read_sacct(sys.argv[1])))
-"""
-"""Reads a log with threads of Arrow that let go of it as late as possible."""
-
-
-@pytest.mark.parametrize("name", LOGS)
+@pytest.mark.parametrize("name", ["swf", "sacct"])
 def test_threads_of_arrow_hold_no_memory_of_the_interpreter(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, good: dict[str, Reader], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / name).write_text(LOGS[name])
-    given, read_csv = [], arrow_csv.read_csv
+    """A program that ended right after reading was aborted, in six cases of ten."""
+    noted, read_csv = [], arrow_csv.read_csv
 
     def noting(memory: pa.Buffer, **options: object) -> pa.Table:
-        given.append(memory)
+        noted.append(memory)
         return read_csv(memory, **options)
 
     monkeypatch.setattr(arrow_csv, "read_csv", noting)
-    assert len(OF_LOGS[name](tmp_path / name)) == 1
-    assert [memory.is_mutable for memory in given] == [True]  # bytes of Python's are not
-
-
-@pytest.mark.full
-@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="needs the scheduling classes of Linux")
-def test_a_program_that_ends_right_after_reading_is_not_aborted(tmp_path: Path) -> None:
-    (tmp_path / "log.sacct").write_text(LOGS["log.sacct"])
-    for _ in range(10):  # with memory of the interpreter's, six of ten are
-        ended = subprocess.run(
-            [sys.executable, "-c", LATE, tmp_path / "log.sacct"], capture_output=True, text=True, check=False
-        )
-        assert (ended.returncode, ended.stdout, ended.stderr) == (0, "1\n", "")
+    good[name].read(written(tmp_path, good[name].seeds[0]))
+    assert [memory.is_mutable for memory in noted] == [True]  # bytes of Python's are not

@@ -20,14 +20,8 @@ def log_of(
     runtimes_s: list[float], limits_s: list[float], users: list[int], submit_s: list[float] | None = None
 ) -> sm.Workload:
     count = len(runtimes_s)
-    return sm.Workload(
-        job_id=np.arange(1, count + 1),
-        submit_s=np.arange(float(count)) if submit_s is None else np.array(submit_s, float),
-        runtime_s=np.array(runtimes_s, float),
-        estimate_s=np.array(limits_s, float),
-        cores=np.ones(count, np.int64),
-        user_id=np.array(users),
-    )
+    submits = range(count) if submit_s is None else submit_s
+    return sm.Workload(range(1, count + 1), submits, runtimes_s, limits_s, np.ones(count), users)
 
 
 def known(log: sm.Workload) -> Past:
@@ -40,30 +34,12 @@ def drawn(past: Past, jobs: sm.Workload, ran_s: float = 0.0, futures: int = 4000
     return past.runtimes_s(jobs, np.full(len(jobs), ran_s), futures=futures, draws=draws)
 
 
-NOBODY = Lengths(np.array([9.0]), np.ones(1))
-
-
 def shares(lengths: Lengths) -> dict[float, float]:
     """Return the probability of each length."""
     return {
         float(length): float(lengths.weight[lengths.length == length].sum() / lengths.weight.sum())
         for length in np.unique(lengths.length)
     }
-
-
-def test_lengths_that_have_not_ended_give_the_estimate_of_kaplan_and_meier() -> None:
-    """One of 5 ends at 1, one is lost at 2, one of 3 ends at 3, one is lost at 3; the last leaves the rest open."""
-    seen, ended = np.array([3.0, 1.0, 2.0, 4.0, 3.0]), np.array([True, True, False, False, False])
-    found = shares(NOBODY.given(seen, ended, trust=1e-12))
-    assert found == pytest.approx({1.0: 1 / 5, 3.0: 4 / 15, 9.0: 8 / 15})
-
-
-def test_a_prior_counts_as_the_lengths_that_it_stands_for() -> None:
-    prior = Lengths(np.array([1.0, 2.0, 9.0]), np.array([1.0, 1.0, 2.0]))
-    whole = shares(prior.given(np.array([2.0, 2.0, 5.0]), np.ones(3, bool), trust=4.0))
-    assert whole == pytest.approx({1.0: 1 / 7, 2.0: 3 / 7, 5.0: 1 / 7, 9.0: 2 / 7})
-    lost = shares(prior.given(np.array([1.0]), np.zeros(1, bool), trust=4.0))
-    assert lost == pytest.approx({1.0: 1 / 5, 2.0: 4 / 5 / 3, 9.0: 4 / 5 * 2 / 3})
 
 
 @given(
@@ -119,10 +95,14 @@ def test_a_job_runs_as_jobs_of_its_user_with_its_limit_did() -> None:
     assert (found[:, 2] == 180.0).mean() > 0.9, "the same part of another limit"
 
 
-def test_a_user_without_a_past_runs_as_all_do() -> None:
+def test_a_user_without_a_past_runs_as_all_do_and_jobs_of_a_user_are_alike_in_a_future() -> None:
     past = known(log_of([360.0, 1800.0] * 100, [3600.0] * 200, [1, 2] * 100))
     found = drawn(past, log_of([1.0], [3600.0], [9]))
     assert (found == 360.0).mean() == pytest.approx(0.5, abs=0.05)
+    past = known(log_of([360.0, 1800.0] * 100, [3600.0] * 200, [1] * 200))
+    found = drawn(past, log_of([1.0] * 3, [3600.0] * 3, [1, 1, 1]))
+    assert (found[:, 0] == found[:, 1]).mean() > 0.85
+    assert 0.4 < (found[:, 0] == 360.0).mean() < 0.6
 
 
 def test_a_job_that_runs_goes_on_for_longer_than_it_has() -> None:
@@ -136,21 +116,12 @@ def test_a_job_that_has_outlived_its_limit_goes_on_as_those_that_did_and_as_life
     """Of processes that have run for t, half run for another t; as ten jobs beside two in each of the five groups."""
     one = log_of([1.0], [3600.0], [1])
     for runtimes_s, part in (([1800.0] * 200, 0.0), ([1800.0] * 198 + [9000.0] * 2, 1 - (10 / 12) ** 5)):
-        log = log_of(runtimes_s, [3600.0] * 200, [1] * 200)
-        past = known(log)
-        found = drawn(past, one, ran_s=7200.0)
+        found = drawn(known(log_of(runtimes_s, [3600.0] * 200, [1] * 200)), one, ran_s=7200.0)
         assert (found > 7200.0).all()
         assert (found == 9000.0).mean() == pytest.approx(part, abs=0.03)
         rest = found[found != 9000.0]
         assert (rest > 14400.0).mean() == pytest.approx(0.5, abs=0.03)
         assert (rest > 72000.0).mean() == pytest.approx(0.1, abs=0.02)
-
-
-def test_jobs_of_a_user_are_alike_in_a_future() -> None:
-    past = known(log_of([360.0, 1800.0] * 100, [3600.0] * 200, [1] * 200))
-    found = drawn(past, log_of([1.0] * 3, [3600.0] * 3, [1, 1, 1]))
-    assert (found[:, 0] == found[:, 1]).mean() > 0.85
-    assert 0.4 < (found[:, 0] == 360.0).mean() < 0.6
 
 
 def test_what_is_not_known_at_the_instant_changes_nothing() -> None:
@@ -216,9 +187,8 @@ def test_a_log_of_less_than_a_week_has_no_arrivals_and_a_past_needs_its_ends() -
     log = log_of([60.0] * 3, [3600.0] * 3, [1] * 3)
     past = Past(log, log.submit_s, log.submit_s + 60.0, 1000.0)
     assert len(past.arrivals(log.head(0), np.zeros(0), draws=np.random.default_rng(0))) == 0
-    with refused("end_s must be 3 instants, one per job (got 2)"):
-        Past(log, np.zeros(3), np.zeros(2), 0.0)
-    with refused("start_s must be 3 instants, one per job (got 2)"):
-        Past(log, np.zeros(2), np.zeros(3), 0.0)
-    with pytest.raises(sm.RequestError, match="not in order of submission"):
+    for name, starts, ends in (("start_s", 2, 3), ("end_s", 3, 2)):
+        with refused(f"{name} must be 3 instants, one per job (got 2)"):
+            Past(log, np.zeros(starts), np.zeros(ends), 0.0)
+    with refused("...not in order of submission..."):
         Past(log.take(np.array([1, 0, 2])), np.zeros(3), np.zeros(3), 0.0)

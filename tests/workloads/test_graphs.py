@@ -49,7 +49,7 @@ def test_a_graph_of_layers_has_its_tasks_and_edges_between_neighbours(
 
 def test_the_mean_number_of_layers_is_that_of_the_shape() -> None:
     for shape, mean in ((0.5, 20), (1, 10), (2, 5)):
-        found = [len(sizes(wl.layers(100, shape=shape, seed=seed))) for seed in range(200)]
+        found = [len(sizes(wl.layers(100, shape=shape, seed=seed))) for seed in range(100)]
         assert np.mean(found) == pytest.approx(mean, rel=0.06)
     degrees = [wl.layers(400, shape=0.1, out_degree=1, seed=seed).number_of_edges() for seed in range(3)]
     assert all(399 - 10 <= degree <= 800 for degree in degrees)
@@ -86,7 +86,7 @@ def test_fork_join_has_a_chain_of_stages(width: int, stages: int) -> None:
     assert list(drawn.predecessors(f"join {stages}")) == [f"work {stages}.{number}" for number in range(1, width + 1)]
 
 
-@pytest.mark.parametrize("n", range(1, 9))
+@pytest.mark.parametrize("n", [1, 2, 3, 6])
 def test_cholesky_has_the_tasks_edges_and_levels_of_the_algorithm(n: int) -> None:
     drawn = wl.cholesky(n)
     counts = Counter(dict(drawn.nodes(data="category")).values())
@@ -105,27 +105,20 @@ def test_cholesky_has_the_tasks_edges_and_levels_of_the_algorithm(n: int) -> Non
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_graph_is_a_workflow_and_the_same_for_the_same_seed(name: str) -> None:
+def test_a_graph_is_a_workflow_and_the_same_for_the_same_seed_whatever_its_laws(name: str) -> None:
     make = MAKERS[name]
-    drawn = make(seed=3, runtime_s=(5.0, 9.0), cores=(2, 4))
+    drawn, same, other = (make(seed=seed, runtime_s=(5.0, 9.0), cores=(2, 4)) for seed in (3, 3, 4))
     job = Workflow.from_graph(drawn, job_id=2)
     assert (len(job), job.name) == (len(drawn), name)
     assert ((job.runtime_s >= 5) & (job.runtime_s < 9)).all()
     assert set(job.cores.tolist()) == {2, 3, 4}
-    assert nx.utils.graphs_equal(make(seed=3, runtime_s=(5.0, 9.0), cores=(2, 4)), drawn)
-    other = make(seed=4, runtime_s=(5.0, 9.0), cores=(2, 4))
+    assert nx.utils.graphs_equal(same, drawn)
     assert dict(other.nodes(data="runtime_s")) != dict(drawn.nodes(data="runtime_s"))
-
-
-@pytest.mark.parametrize("name", MAKERS)
-def test_other_laws_leave_edges_as_they_are_and_draw_from_one_generator(name: str) -> None:
-    make = MAKERS[name]
-    drawn = make(seed=3)
-    other = make(seed=3, runtime_s=lambda rng: 1 + rng.exponential(5), cores=lambda rng: rng.integers(2, 3), kind="gpu")
-    assert list(other.edges) == list(drawn.edges)
-    assert dict(other.nodes(data="cores")) == dict.fromkeys(drawn, 2)
-    assert set(dict(other.nodes(data="kind")).values()) == {"gpu"}
-    assert len(set(dict(other.nodes(data="runtime_s")).values())) == len(drawn)
+    laws = make(seed=3, runtime_s=lambda rng: 1 + rng.exponential(5), cores=lambda rng: rng.integers(2, 3), kind="gpu")
+    assert list(laws.edges) == list(drawn.edges)
+    assert dict(laws.nodes(data="cores")) == dict.fromkeys(drawn, 2)
+    assert set(dict(laws.nodes(data="kind")).values()) == {"gpu"}
+    assert len(set(dict(laws.nodes(data="runtime_s")).values())) == len(drawn), "drawn from one generator"
 
 
 def test_laws_and_kinds_go_by_category() -> None:
@@ -140,15 +133,12 @@ def test_laws_and_kinds_go_by_category() -> None:
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: wl.layers(0), "tasks must be an integer from 1 to 2**53 (got 0)"),
         (lambda: wl.layers(2.5), "tasks must be an integer from 1 to 2**53 (got 2.5)"),
         (lambda: wl.layers(9, out_degree=0), "out_degree must be an integer from 1 to 2**53 (got 0)"),
         (lambda: wl.layers(9, shape=0), "shape must be a finite number > 0 (got 0)"),
-        (lambda: wl.layers(9, seed=-1), "seed must be an integer >= 0 (got -1)"),
         (lambda: wl.fork_join(0), "width must be an integer from 1 to 2**53 (got 0)"),
         (lambda: wl.fork_join(1, True), "stages must be an integer from 1 to 2**53 (got True)"),
         (lambda: wl.cholesky("4"), "tiles must be an integer from 1 to 2**53 (got '4')"),
-        (lambda: wl.erdos_renyi_levels([], 0.5), "widths must be a list of integers >= 1, one per level (got [])"),
         (
             lambda: wl.erdos_renyi_levels([3, 0], 0.5),
             "widths must be a list of integers >= 1, one per level (got [3, 0])",
@@ -157,7 +147,6 @@ def test_laws_and_kinds_go_by_category() -> None:
         (lambda: wl.layers(9, runtime_s=(5, 1)), "runtime_s must be a number, a range (low, high) of numbers, or"),
         (lambda: wl.layers(9, cores=(1.5, 3)), "cores must be a number, a range (low, high) of integers, or"),
         (lambda: wl.layers(9, runtime_s=[1, 2, 3]), "a function of a generator (got [1, 2, 3])"),
-        (lambda: wl.layers(9, cores="10"), "a function of a generator (got '10')"),
         (lambda: wl.layers(9, runtime_s={"work": 1}), "runtime_s has no category None; known: work"),
         (lambda: wl.cholesky(3, kind={"GEMM": "gpu"}), "kind has no category 'POTRF'; known: GEMM"),
     ],

@@ -1,7 +1,6 @@
 """Read: one reader for every format, chosen by the name of a file and by how it begins."""
 
 import gzip
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,9 @@ import pytest
 
 import simmodels as sm
 import workloads as wl
+from tests.attacks.files import Reader
 from tests.refused import refused
+from tests.work import written
 from workloads.files import write_whole
 
 TABLE = "submit_s,runtime_s,cores\n0,10,1\n5,10,2\n"
@@ -25,40 +26,32 @@ def columns(log: sm.Workload) -> list[list[float]]:
     return [log.submit_s.tolist(), log.runtime_s.tolist(), log.cores.tolist()]
 
 
-@pytest.mark.parametrize("name", ["log.swf", "log.swf.gz", "log.txt", "log.swf.bz2"])
-def test_any_other_file_is_a_log_in_the_standard_workload_format(jobs: sm.Workload, tmp_path: Path, name: str) -> None:
-    wl.write_swf(jobs, tmp_path / name)
-    found = wl.read(tmp_path / name)
-    assert found.name == "log"
-    assert columns(found) == columns(wl.read_swf(tmp_path / name))
+@pytest.mark.parametrize(
+    ("format_name", "name"),
+    [
+        *(("swf", name) for name in ("log.txt", "log.swf", "log.swf.bz2")),
+        *(("sacct", name) for name in ("jobs", "log.swf", "jobs.sacct.gz")),
+        *(("borg", "slice.txt"), ("batsim", "jobs.json"), ("wfformat", "flow.json"), ("dax", "flow.xml")),
+    ],
+)
+def test_a_file_is_known_by_its_name_and_by_how_it_begins(
+    good: dict[str, Reader], format_name: str, name: str, tmp_path: Path
+) -> None:
+    reader = good[format_name]
+    write_whole(tmp_path / name, reader.seeds[0])
+    found, wanted = wl.read(tmp_path / name, name="mine"), reader.read(tmp_path / name)
+    jobs = wanted if isinstance(wanted, sm.Workload) else sm.Workload.of_workflows([wanted])
+    assert found.name == "mine"
+    assert columns(found) == columns(jobs)
+    assert set(found.extras) == set(jobs.extras)
+    assert len(found.workflows or ()) == (format_name in {"wfformat", "dax"})
 
 
-@pytest.mark.parametrize("name", ["jobs.sacct", "jobs.txt", "jobs", "log.swf", "jobs.sacct.gz", "jobs.xz"])
-def test_what_sacct_printed_is_known_by_its_first_line_compressed_or_not(tmp_path: Path, name: str) -> None:
-    lines = "JobID|State|Submit|Start|End|Elapsed|AllocCPUS\n"
-    lines += "7|COMPLETED|2024-03-30T01:30:00|2024-03-30T01:30:05|2024-03-30T01:40:05|00:10:00|4\n"
-    write_whole(tmp_path / name, lines.encode())
-    assert wl.read(tmp_path / name, timezone="Europe/Berlin").runtime_s.tolist() == [600.0]
-    with pytest.raises(sm.RequestError, match=r"timezone with .*other\.swf; it is for what sacct printed"):
-        wl.read(tmp_path / "other.swf", timezone="Europe/Berlin")
-
-
-def test_a_slice_of_borg_is_known_by_its_first_line(tmp_path: Path) -> None:
-    (tmp_path / "slice.txt").write_text("1 0 60 2 running\n2 5 60 1 release\n")
-    assert wl.read(tmp_path / "slice.txt").extras["running"].tolist() == [True, False]
-
-
-def test_json_is_a_workflow_or_a_workload_of_batsim_by_its_content_and_xml_a_workflow(tmp_path: Path) -> None:
-    flow = sm.Workflow(1, 0.0, [10.0, 20.0], 2, [(0, 1)])
-    wl.write_wfformat(flow, tmp_path / "flow.json")
-    found = wl.read(tmp_path / "flow.json", name="mine")
-    assert (found.name, len(found.workflows), found.runtime_s.tolist()) == ("mine", 1, [10.0, 20.0])
-    job = {"id": "1", "subtime": 3, "res": 2, "profile": "p"}
-    batsim = {"nb_res": 4, "jobs": [job], "profiles": {"p": {"type": "delay", "delay": 9}}}
-    (tmp_path / "dax.xml").write_text('<adag><job id="a" runtime="7"/></adag>')
-    assert wl.read(tmp_path / "dax.xml").runtime_s.tolist() == [7.0]
-    (tmp_path / "batsim.json").write_text(json.dumps(batsim))
-    assert columns(wl.read(tmp_path / "batsim.json")) == [[3.0], [9.0], [2]]
+def test_a_zone_is_for_what_sacct_printed(good: dict[str, Reader], tmp_path: Path) -> None:
+    paths = {name: written(tmp_path, good[name].seeds[0], name) for name in ("sacct", "swf")}
+    assert wl.read(paths["sacct"], timezone="Europe/Berlin").header == ("; TimeZoneString: Europe/Berlin",)
+    with refused(f"timezone with {paths['swf']}; it is for what sacct printed..."):
+        wl.read(paths["swf"], timezone="Europe/Berlin")
 
 
 def test_a_folder_is_its_workflows(tmp_path: Path) -> None:
@@ -118,7 +111,7 @@ def test_a_parquet_file_that_is_damaged_or_no_table_of_jobs_is_refused(tmp_path:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and no more")
     pd.DataFrame({"submit": [1]}).to_parquet(tmp_path / "b.parquet")
     for name in ("a.parquet", "b.parquet"):
-        with pytest.raises(sm.FileFormatError, match=name):
+        with refused(f"...{name}...", sm.FileFormatError):
             wl.read(tmp_path / name)
 
 

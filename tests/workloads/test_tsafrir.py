@@ -17,14 +17,8 @@ from workloads.tsafrir import COMMON_S, POPULAR, RANKS, _dealt_ranks, _round_val
 
 def jobs_of(runtimes_s: list[float] | np.ndarray) -> Workload:
     """Return a workload of jobs that run so long."""
-    rows = len(runtimes_s)
-    return Workload(
-        job_id=np.arange(1, rows + 1),
-        submit_s=np.arange(rows),
-        runtime_s=np.asarray(runtimes_s, dtype=np.float64),
-        estimate_s=np.asarray(runtimes_s, dtype=np.float64),
-        cores=np.ones(rows, dtype=np.int64),
-    )
+    rows = np.arange(len(runtimes_s))
+    return Workload(rows + 1, rows, runtimes_s, runtimes_s, np.ones(len(rows)))
 
 
 def usage(jobs: Workload) -> dict[float, int]:
@@ -73,11 +67,6 @@ def test_twenty_values_are_popular_and_the_largest_the_most(seed: int, most: flo
     assert set(list(used)[:POPULAR]) == set(_round_values(most))
 
 
-def test_another_seed_gives_other_estimates() -> None:
-    one, other = (tsafrir_estimates(MANY, seed=seed) for seed in (1, 2))
-    assert (one.estimate_s != other.estimate_s).any()
-
-
 def test_jobs_that_had_no_limit_have_one_then() -> None:
     none = replace(MANY, extras={"requested_s": np.full(len(MANY), -1.0)})
     assert none.unlimited().all()
@@ -113,7 +102,7 @@ def test_times_of_the_tail_are_the_published_curve() -> None:
     np.testing.assert_allclose(tail / most, (a - 1) * part / (a - part), atol=0.02)
 
 
-@pytest.mark.parametrize(("jobs", "distinct"), [(20, 10), (200, 20), (1000, 35), (10_000, 90), (70_000, 340)])
+@pytest.mark.parametrize(("jobs", "distinct"), [(20, 10), (1000, 35), (70_000, 340)])
 def test_more_jobs_use_more_values(jobs: int, distinct: int) -> None:
     made = tsafrir_estimates(jobs_of(np.full(jobs, 1.0)), max_estimate_s=300 * HOUR)
     assert len(usage(made)) == pytest.approx(max(distinct, min(jobs, 14)), rel=0.35 if jobs < 1000 else 0.1)
@@ -142,6 +131,7 @@ def test_popularity_is_dealt_within_what_the_logs_had() -> None:
 
 def test_a_jobs_estimate_is_drawn_from_all_that_are_long_enough() -> None:
     made = tsafrir_estimates(MANY)
+    assert (made.estimate_s != tsafrir_estimates(MANY, seed=2).estimate_s).any()
     short = made.take(MANY.runtime_s < 60)
     long = made.take(MANY.runtime_s > 10 * HOUR)
     assert len(usage(short)) > 20
@@ -192,7 +182,6 @@ MOST = "max_estimate_s must be a finite number"
         ([], {}, "workload 'workload' has no jobs to estimate"),
         ([5.0], {"max_estimate_s": 600}, f"{MOST} >= 3600, the longest runtime and an hour (got 600)"),
         ([9999.0], {"max_estimate_s": 3600}, f"{MOST} >= 9999, the longest runtime and an hour (got 3600)"),
-        ([5.0], {"max_estimate_s": math.nan}, f"{MOST} >= 3600, the longest runtime and an hour (got nan)"),
         (
             [5.0],
             {"popular": {7200.0: 0.5}},
