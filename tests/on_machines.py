@@ -92,9 +92,9 @@ def runs(schedule: Schedule) -> list[tuple[int, int, float, float | None, int]]:
 
 def for_the_slow(options: dict[str, Any]) -> dict[str, Any]:
     """Return options of a placer as `tests.naive_capacity` names them."""
-    found = {"bound" if name == "search" else name: value for name, value in options.items()}
-    if "bound" in found:
-        found["bound"] = {"used": "used", "open": "alive"}[found["bound"]]
+    found = dict(options)
+    if "search" in found:
+        found["bound"] = {"used": "used", "open": "alive"}[found.pop("search")]
     return found
 
 

@@ -137,18 +137,29 @@ some ... line
 raise ValueError
 ```
 ````
+
+<!-- test: skip it takes a cluster -->
+```console
+$ false
+```
+
+<!-- test: save answer.toml -->
+```toml
+answer = 42
+```
+
+```console
+$ grep 42 answer.toml
+```
 """
 
 
 def test_blocks_are_found_with_their_lines_and_directives() -> None:
-    answer, indented, console, text = blocks_of(PAGE)
+    answer, indented, console, text, *_ = blocks_of(PAGE)
     assert (answer.language, answer.lines, answer.first, answer.said) == ("python", ("answer = 6 * 7",), 4, {})
     assert (indented.lines, indented.first) == (("assert answer == 42",), 10)
     assert console.said == {"exit": "2", "output": ""}
-    assert commands_of(console) == (
-        "echo 1 \\\n    2\necho some long line; exit 2\n",
-        "1 2\nsome ... line\n",
-    )
+    assert commands_of(console) == ("echo 1 \\\n    2\necho some long line; exit 2\n", "1 2\nsome ... line\n")
     assert (text.language, len(text.lines)) == ("text", 3)
 
 
@@ -180,9 +191,9 @@ def run_text(started: Started, tmp_path: Path) -> RunText:
     return ran
 
 
-def test_a_page_runs_its_blocks_in_order_and_in_one_namespace(run_text: RunText) -> None:
+def test_a_page_runs_its_blocks_in_order_and_in_one_namespace_and_saves_and_skips_some(run_text: RunText) -> None:
     done = run_text(PAGE)
-    assert (done.returncode, done.stdout) == (0, "1 2\nsome long line\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "1 2\nsome long line\nanswer = 42\n"), done.stderr
 
 
 @pytest.mark.parametrize(
@@ -201,14 +212,3 @@ def test_a_page_that_fails_says_where(page: str, text: str, run_text: RunText) -
     done = run_text(page)
     assert done.returncode != 0
     assert text in done.stdout + done.stderr
-
-
-def test_a_block_that_is_skipped_is_not_run(run_text: RunText) -> None:
-    done = run_text("<!-- test: skip it takes a cluster -->\n```console\n$ false\n```\n")
-    assert done.returncode == 0, done.stderr
-
-
-def test_a_block_that_is_saved_is_a_file_for_those_after_it(run_text: RunText) -> None:
-    saved = "<!-- test: save answer.toml -->\n```toml\nanswer = 42\n```\n"
-    done = run_text(saved + "```console\n$ grep -q 42 answer.toml\n```\n")
-    assert done.returncode == 0, done.stderr

@@ -61,17 +61,10 @@ def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def test_the_wheel_is_pure_and_carries_name_and_version(wheel: Path) -> None:
+def test_the_wheel_is_pure_and_holds_every_file_of_the_packages_and_nothing_else(wheel: Path) -> None:
     assert wheel.name == f"schedlab-{__version__}-py3-none-any.whl"
-
-
-def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
-    names = [name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")]
-    assert {name.split("/")[0] for name in names} == {*PACKAGES, f"schedlab-{__version__}.dist-info"}
-
-
-def test_the_wheel_holds_every_file_of_the_packages(wheel: Path) -> None:
-    shipped = {name for name in zipfile.ZipFile(wheel).namelist() if name.split("/")[0] in PACKAGES}
+    shipped = {name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")}
+    shipped = {name for name in shipped if not name.startswith(f"schedlab-{__version__}.dist-info/")}
     here = {
         path.relative_to(ROOT).as_posix()
         for package in PACKAGES
@@ -111,9 +104,8 @@ def test_the_installed_wheel_runs_outside_the_checkout(wheel: Path, tmp_path: Pa
     places = run(sys.executable, "-W", "error", "-c", code, cwd=elsewhere, path=str(target)).split("\n")
     assert places[:3] == [str(target / package / "__init__.py") for package in PACKAGES]
     by_script = run(target / "bin" / "schedlab", "--help", cwd=elsewhere, path=str(target))
-    by_module = run(sys.executable, "-m", "experiments", "--help", cwd=elsewhere, path=str(target))
     assert "compare" in by_script
-    assert "compare" in by_module
+    assert by_script == run(sys.executable, "-m", "experiments", "--help", cwd=elsewhere, path=str(target))
 
 
 SCRIPT = """\
@@ -163,13 +155,6 @@ def test_a_type_checker_finds_an_editable_install_and_the_mistakes_of_a_script(s
         int(line.split(":")[1]): line.split(": error: ")[1] for line in done.stdout.splitlines() if ": error: " in line
     }
     assert {at: said[: len(FOUND.get(at, said))] for at, said in found.items()} == FOUND, done.stdout
-
-
-def test_setup_cfg_holds_no_settings_of_tools() -> None:
-    found = configparser.ConfigParser()
-    found.read(ROOT / "setup.cfg", "utf-8")
-    assert set(found.sections()) == {"metadata", "options", "options.packages.find", "options.package_data"}
-    assert set(found["metadata"]) == {"version"}
 
 
 def test_every_needed_package_has_an_exact_version() -> None:

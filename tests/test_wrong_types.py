@@ -5,8 +5,9 @@ import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -17,11 +18,14 @@ import workloads as wl
 from simmodels.errors import SimModelsError
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.registry import BIDS, ORDERS
+from tests.attacks.files import readers
 
 WRONG: Final = (None, "x", b"x", 1.5, -1, float("nan"), [], [None], {}, json, np.zeros((2, 2)), pd.DataFrame())
 """What stands in turn for each argument of each public name."""
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
+Made = TypeVar("Made")
+TWO: Final = {"machines": 2, "cores_per_machine": 4}
 JOBS: Final = wl.lublin(jobs=12, cores=8, seed=1, load=0.8)
 THREE_WEEKS: Final = sm.Workload.from_frame(JOBS.to_frame().assign(submit_s=np.linspace(0, 3 * sm.WEEK, 12)))
 FLOW: Final = sm.Workflow(1, 0.0, [10.0, 20.0], 2, [(0, 1)])
@@ -41,22 +45,13 @@ def call(*args: object, **kwargs: object) -> Call:
     return args, kwargs
 
 
-def env() -> sm.Environment:
-    return sm.Environment()
-
-
-def on(at: sm.Environment, **size: int) -> sm.Cluster:
-    return sm.Cluster(at, "a", **(size or {"cores": 8}))
-
-
-def with_cluster(make: Callable[[sm.Environment, sm.Cluster], Call], **size: int) -> Call:
-    at = env()
-    return make(at, on(at, **size))
+def with_cluster(make: Callable[[sm.Environment, sm.Cluster], Made], **size: int) -> Made:
+    env = sm.Environment()
+    return make(env, sm.Cluster(env, "a", **(size or {"cores": 8})))
 
 
 def queue() -> sm.QueueScheduler:
-    at = env()
-    return sm.QueueScheduler(at, on(at))
+    return with_cluster(sm.QueueScheduler)
 
 
 CALLS: Final[Mapping[str, Callable[[], Call]]] = {
@@ -65,67 +60,57 @@ CALLS: Final[Mapping[str, Callable[[], Call]]] = {
     "Bid": lambda: call("mine", lambda cores: cores),
     "Capacity": lambda: call([0.0, 5.0], [2, 1], 0.0, "kill"),
     "CapacityChange": lambda: call(0.0, 2, 1.0, "kill"),
-    "CapacityProcess": lambda: with_cluster(lambda at, a: call(at, a, machines=1), machines=2, cores_per_machine=4),
+    "CapacityProcess": lambda: with_cluster(lambda at, a: call(at, a, machines=1), **TWO),
     "Checkpoints": lambda: call(interval_s=60.0, cost_s=1.0, restart_s=1.0),
-    "Cluster": lambda: call(env(), "a", machines=2, cores_per_machine=4, speed=1.0, kind=None, checkpoints=None),
+    "Cluster": lambda: call(sm.Environment(), "a", **TWO, speed=1.0, kind=None, checkpoints=None),
     "Dependencies": lambda: with_cluster(lambda at, a: call(at, sm.QueueScheduler(at, a))),
-    "EXP3": lambda: call(choices=["FCFS", "SAF"]),
-    "EarliestStart": lambda: with_cluster(lambda at, a: call(at, [sm.QueueScheduler(at, a)])),
+    **dict.fromkeys(
+        ("EXP3", "EpsilonGreedy", "FullFeedback", "RandomOrder", "UCB1"), lambda: call(choices=["FCFS", "SAF"])
+    ),
+    **dict.fromkeys(
+        ("ByColumn", "EarliestStart", "LeastLoaded", "RoundRobin"),
+        lambda: with_cluster(lambda at, a: call(at, [sm.QueueScheduler(at, a)])),
+    ),
     "Environment": lambda: call(seed=1, start_s=0.0),
-    "EpsilonGreedy": lambda: call(choices=["FCFS", "SAF"]),
     "FailureLaw": lambda: call(mtbf_s=60.0, repair_s=10.0, shape=1.0),
-    "Failures": lambda: with_cluster(
-        lambda at, a: call(at, a, mtbf_s=60.0, repair_s=10.0, shape=1.0),
-        machines=2, cores_per_machine=4,
-    ),
-    "FirstFit": lambda: with_cluster(lambda at, a: call(at, a, aware=True), machines=2, cores_per_machine=4),
-    "FullFeedback": lambda: call(choices=["FCFS", "SAF"]),
+    "Failures": lambda: with_cluster(lambda at, a: call(at, a, mtbf_s=60.0, repair_s=10.0, shape=1.0), **TWO),
+    "FirstFit": lambda: with_cluster(lambda at, a: call(at, a, aware=True), **TWO),
     "Job": lambda: call(1, 0.0, 10.0, 10.0, 2),
-    "ByColumn": lambda: with_cluster(lambda at, a: call(at, [sm.QueueScheduler(at, a)])),
-    "LeastLoaded": lambda: with_cluster(lambda at, a: call(at, [sm.QueueScheduler(at, a)])),
     "Machines": lambda: call(2, 4, speed=1.0),
-    "Maintenance": lambda: with_cluster(
-        lambda at, a: call(at, a, machines=[0], start_s=1.0, duration_s=5.0), machines=2, cores_per_machine=4
-    ),
+    "Maintenance": lambda: with_cluster(lambda at, a: call(at, a, machines=[0], start_s=1.0, duration_s=5.0), **TWO),
     "Limit": lambda: call(by="user", value=17, jobs=4, cores=64, core_minutes=10.0, walltime_s=60.0),
     "Limits": lambda: call([{"by": "user", "jobs": 4}]),
     "MaintenanceWindow": lambda: call(start_s=1.0, duration_s=5.0, machines=[0], notice_s=1.0, mode="kill"),
-    "MarkovCapacity": lambda: with_cluster(
-        lambda at, a: call(at, a, low=1, high=2, step=1, period_s=60.0), machines=2, cores_per_machine=4
-    ),
+    "MarkovCapacity": lambda: with_cluster(lambda at, a: call(at, a, low=1, high=2, step=1, period_s=60.0), **TWO),
     "Order": lambda: call("mine", lambda cores: cores),
-    "PackedTargetAsap": lambda: with_cluster(
-        lambda at, a: call(at, a, reference=JOBS), machines=2, cores_per_machine=8
+    **dict.fromkeys(
+        ("PackedTargetAsap", "TargetAsap", "TargetStretch"),
+        lambda: with_cluster(lambda at, a: call(at, a, reference=JOBS), machines=2, cores_per_machine=8),
     ),
     "Power": lambda: call(machine_w=100.0, core_w=5.0),
     "QueueScheduler": lambda: with_cluster(
         lambda at, a: call(at, a, order="SAF", backfilling="easy", threshold_s=60.0, queue_depth=5)
     ),
-    "RandomOrder": lambda: call(choices=["FCFS", "SAF"]),
     "Recorder": lambda: with_cluster(call),
-    "RoundRobin": lambda: with_cluster(lambda at, a: call(at, [sm.QueueScheduler(at, a)])),
     "Schedule": lambda: call(JOBS, 8, SCHEDULE.start_s, SCHEDULE.end_s),
     "Scheduler": lambda: with_cluster(call),
     "Share": lambda: call(account="a", user=1, shares=2, parent="root", raw_usage=5.0),
     "Shares": lambda: call([sm.Share(account="root", user=1)], half_life_s=60.0, period_s=10.0),
     "Signal": lambda: call([0.0, 1.0], [1.0, 2.0]),
-    "Site": lambda: call(name="a", machines=2, cores_per_machine=4, kind=None, checkpoints=None),
+    "Site": lambda: call(name="a", **TWO, kind=None, checkpoints=None),
     "SleepPolicy": lambda: call(after_s=60.0, boot_s=10.0, awake=1),
-    "SleepWhenIdle": lambda: with_cluster(lambda at, a: call(at, a, after_s=60.0), machines=2, cores_per_machine=4),
+    "SleepWhenIdle": lambda: with_cluster(lambda at, a: call(at, a, after_s=60.0), **TWO),
     "Source": lambda: with_cluster(lambda at, a: call(at, JOBS, into=sm.QueueScheduler(at, a), window_s=None)),
-    "TargetAsap": lambda: with_cluster(lambda at, a: call(at, a, reference=JOBS), machines=2, cores_per_machine=8),
-    "TargetStretch": lambda: with_cluster(lambda at, a: call(at, a, reference=JOBS), machines=2, cores_per_machine=8),
     "Task": lambda: call(10.0, 2, None, "fft"),
     "Terms": call,
-    "TraceCapacity": lambda: with_cluster(lambda at, a: call(at, a, [(0, 1)]), machines=2, cores_per_machine=4),
+    "TraceCapacity": lambda: with_cluster(lambda at, a: call(at, a, [(0, 1)]), **TWO),
     "Tuner": lambda: with_cluster(
         lambda at, a: call(at, sm.QueueScheduler(at, a), sm.RandomOrder(choices=["FCFS", "SAF"]))
     ),
-    "UCB1": lambda: call(choices=["FCFS", "SAF"]),
     "ValueCurve": lambda: call([(1.0, 1.0), (2.0, 0.0)]),
     "Workflow": lambda: call(1, 0.0, [10.0, 20.0], [2, 1], [(0, 1)], None, max_value=None, task_names=(), name="a"),
     "Workload": lambda: call(JOBS.job_id, JOBS.submit_s, JOBS.runtime_s, JOBS.estimate_s, JOBS.cores),
-    "all_done": lambda: call(env()),
+    "all_done": lambda: call(sm.Environment()),
     "as_logged": lambda: call(sm.Workload.from_frame(JOBS.to_frame().assign(wait_s=0.0)), cores=80),
     "bid": lambda: call(lambda cores: cores, name="mine"),
     "bids": call,
@@ -223,23 +208,23 @@ MADE_BY_THE_MODEL: Final = {
 """Records that a model hands out, and bases: nobody calls them."""
 
 
+@pytest.fixture(scope="module")
+def contents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Return a file of each format."""
+    good = {reader.name: reader.seeds[0] for reader in readers(tmp_path_factory.mktemp("good"))}
+    names = {"batsim.json": "batsim", "slice.txt": "borg", "flow.dax": "dax", "jobs.sacct": "sacct"}
+    names |= {"log.swf": "swf", "flow.json": "wfformat", "flows/flow.json": "wfformat"}
+    series = b"time,value\n2024-01-01 00:00:00,4\n2024-01-01 00:01:00,2\n"
+    return {"series.csv": series, **{name: good[format_name] for name, format_name in names.items()}}
+
+
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, contents: dict[str, bytes]) -> None:
     """Go to a folder with a file of each format."""
     monkeypatch.chdir(tmp_path)
-    wl.write_swf(JOBS, tmp_path / "log.swf")
-    (tmp_path / "flows").mkdir()
-    for path in ("flow.json", "flows/flow.json"):
-        wl.write_wfformat(FLOW, tmp_path / path)
-    job = {"id": "1", "subtime": 3, "res": 2, "profile": "p"}
-    batsim = {"nb_res": 4, "jobs": [job], "profiles": {"p": {"type": "delay", "delay": 9}}}
-    (tmp_path / "batsim.json").write_text(json.dumps(batsim))
-    (tmp_path / "slice.txt").write_text("1 0 60 2 running\n2 5 60 1 release\n")
-    (tmp_path / "flow.dax").write_text('<adag><job id="a" runtime="5"/></adag>')
-    lines = "JobID|State|Submit|Start|End|Elapsed|AllocCPUS\n"
-    lines += "7|COMPLETED|2024-03-30T01:30:00|2024-03-30T01:30:05|2024-03-30T01:40:05|00:10:00|4\n"
-    (tmp_path / "jobs.sacct").write_text(lines)
-    (tmp_path / "series.csv").write_text("time,value\n2024-01-01 00:00:00,4\n2024-01-01 00:01:00,2\n")
+    for name, content in contents.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
 
 
 @pytest.fixture
@@ -250,18 +235,29 @@ def ends() -> Iterator[None]:
     faulthandler.cancel_dump_traceback_later()
 
 
-def raised(call: Callable[[], object]) -> Exception | None:
-    """Return what a call raises."""
-    try:
-        call()
-    except Exception as error:  # noqa: BLE001  of whatever class
-        return error
-    return None
+def raw(call: Callable[[object], object]) -> list[str]:
+    """Return what a call raises for arguments of wrong types, of what is no sentence of ours."""
+    found = []
+    for wrong in WRONG:
+        try:
+            call(wrong)
+        except Exception as error:  # noqa: BLE001  of whatever class
+            if not isinstance(error, SimModelsError | OSError) or "\n" in str(error):
+                found.append(f"{wrong!r}: {type(error).__name__}: {error}")
+    return found
 
 
 def public(name: str) -> Callable[..., object]:
     found: Callable[..., object] = getattr(sm if name in sm.__all__ else wl, name)
     return found
+
+
+def called_with(name: str, at: int | str, value: object) -> object:
+    """Call a public name with another value of one argument, by its place or its name."""
+    args, kwargs = CALLS[name]()
+    if isinstance(at, str):
+        return public(name)(*args, **{**kwargs, at: value})
+    return public(name)(*args[:at], value, *args[at + 1 :], **kwargs)
 
 
 def test_each_public_name_that_can_be_called_has_a_call_here() -> None:
@@ -275,33 +271,17 @@ def test_each_public_name_that_can_be_called_has_a_call_here() -> None:
 @pytest.mark.filterwarnings("ignore")  # of pandas and numpy, on the way to an error
 @pytest.mark.parametrize("name", CALLS)
 def test_a_wrong_type_is_answered_in_one_sentence(name: str) -> None:
-    function = public(name)
     args, kwargs = CALLS[name]()
-    function(*args, **kwargs)  # the call works
-    raw = []
-    for at in (*range(len(args)), *kwargs):
-        for wrong in WRONG:
-            given, named = CALLS[name]()
-            if isinstance(at, int):
-                given = (*given[:at], wrong, *given[at + 1 :])
-            else:
-                named[at] = wrong
-            found = raised(lambda: function(*given, **named))  # noqa: B023  it is called at once
-            if found is not None and (not isinstance(found, SimModelsError | OSError) or "\n" in str(found)):
-                raw.append(f"{at}={wrong!r}: {type(found).__name__}: {found}")
-    assert not raw, "\n".join(raw)
+    public(name)(*args, **kwargs)  # the call works
+    found = {at: raw(partial(called_with, name, at)) for at in (*range(len(args)), *kwargs)}
+    assert not any(found.values()), found
 
 
 @pytest.mark.usefixtures("files", "ends")
 @pytest.mark.filterwarnings("ignore")  # as above
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_answers_a_wrong_type_in_one_sentence(name: str) -> None:
-    raw = []
-    for wrong in WRONG:
-        found = raised(lambda: METHODS[name](wrong))  # noqa: B023  it is called at once
-        if found is not None and (not isinstance(found, SimModelsError | OSError) or "\n" in str(found)):
-            raw.append(f"{wrong!r}: {type(found).__name__}: {found}")
-    assert not raw, "\n".join(raw)
+    assert raw(METHODS[name]) == []
 
 
 COLUMNS: Final = {"Capacity", "Job", "Task", "Workflow"}
@@ -311,13 +291,9 @@ COLUMNS: Final = {"Capacity", "Job", "Task", "Workflow"}
 @pytest.mark.usefixtures("files", "ends")
 @pytest.mark.parametrize("name", sorted(CALLS.keys() - COLUMNS))
 def test_a_text_and_a_timedelta_stand_for_seconds_wherever_a_duration_is_taken(name: str) -> None:
-    bound = inspect.signature(public(name)).bind(*CALLS[name]()[0], **CALLS[name]()[1]).arguments
-    for at, value in bound.items():
+    args, kwargs = CALLS[name]()
+    bound = inspect.signature(public(name)).bind(*args, **kwargs).arguments
+    for place, (at, value) in enumerate(bound.items()):
         if at.endswith("_s") and isinstance(value, float):
             for given in (f"{value}s", f"0h {value} s", timedelta(seconds=value), np.timedelta64(int(value), "s")):
-                args, kwargs = CALLS[name]()
-                place = list(bound).index(at)
-                if place < len(args):
-                    public(name)(*args[:place], given, *args[place + 1 :], **kwargs)
-                else:
-                    public(name)(*args, **{**kwargs, at: given})
+                called_with(name, place if place < len(args) else at, given)

@@ -29,7 +29,7 @@ from simmodels.work.curve import FOREVER, ValueCurve
 from tests import naive, naive_capacity
 from tests.attacks.attack import Broken, Case
 from tests.naive_market import NaiveAuction
-from tests.on_machines import CHOICES
+from tests.on_machines import CHOICES, for_the_slow, workload
 
 CASES = 100_000
 
@@ -317,11 +317,6 @@ def some(draw: random.Random) -> Described:
     }
 
 
-def _jobs(rows: Sequence[tuple[float, float, int]]) -> sm.Workload:
-    submit_s, runtime_s, cores = (np.array(column) for column in zip(*rows, strict=True))
-    return sm.Workload(np.arange(1, len(rows) + 1), submit_s, runtime_s, runtime_s, cores)
-
-
 def _columns_of(schedule: Schedule) -> dict[str, Column]:
     assert schedule.attempts is not None
     return {
@@ -340,11 +335,11 @@ def machines(case: Described) -> str:
     """Run jobs on machines that are switched on and off on both engines, and naively."""
     options = dict(case["options"])
     if case["heuristic"] != "FirstFit":
-        options["reference"] = _jobs([(0.0, float(runtime), cores) for runtime, cores in case["reference"]])
+        options["reference"] = workload([(0.0, float(runtime), cores) for runtime, cores in case["reference"]])
     changes = [sm.CapacityChange(*change) for change in case["changes"]]
     found = [
         sm.simulate_on_machines(
-            _jobs(case["jobs"]),
+            workload(case["jobs"]),
             changes,
             cores_per_machine=4,
             machines=_MOST,
@@ -374,12 +369,11 @@ def _runs(schedule: Schedule) -> dict[str, Column]:
 
 def _slowly(case: Described) -> dict[str, Column]:
     """Return the runs of the naive simulator, in order of start."""
-    options = {name: value for name, value in case["options"].items() if name not in {"aware", "unaware", "ties"}}
+    taken = {name: value for name, value in case["options"].items() if name not in {"aware", "unaware", "ties"}}
+    options = for_the_slow(taken)
     begin, end = case["window"]
     steps = [(time_s, number) for time_s, number, _, _ in case["changes"]]
     steps[0] = (min(steps[0][0], begin), steps[0][1])  # before the first change there are as many as from it on
-    if "search" in options:
-        options["bound"] = {"used": "used", "open": "alive"}[options.pop("search")]
     least = options.pop("least_machines", None)
     if least is None:
         at_begin = [number for time_s, number in steps if time_s <= begin][-1]

@@ -39,10 +39,3 @@ def test_every_start_and_end_of_the_forty_runs_is_equal(folder: Path, engine: st
         assert schedule.metrics()["mean_wait_s"] == pytest.approx(run["avg_wait_s"], abs=6e-4)
         seen += 1
     assert seen == 40
-
-
-def test_a_backfill_order_equal_to_the_order_may_be_left_out(folder: Path) -> None:
-    for run, theirs in runs(folder):
-        if run["order"] == run["backfill_order"] and pd.isna(run["threshold_s"]):
-            schedule = simulate(read_swf(folder / run["input"]), order=run["order"])
-            assert (schedule.jobs.set_index("job_id")["start_s"] == theirs["start"][schedule.workload.job_id]).all()

@@ -16,23 +16,19 @@ import pytest
 from numpy.typing import NDArray
 
 import simmodels as sm
-from tests.regression_windows import DEPTHS, ORDERS, WINDOWS, read_window
+from tests.regression_windows import DEPTHS, ORDERS, WINDOWS, Window
 
 
-class Window:
-    """One window of the oracle."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        table, self.meta, self.found = read_window(folder, name)
-        self.jobs = sm.Workload(np.arange(len(table)), table["r"], table["p"], table["est"], table["q"])
+class EasyWindow(Window):
+    """One window of the oracle, with estimates."""
 
     def slowdown(self, start_s: NDArray[np.float64]) -> float:
-        runtime_s = self.jobs.runtime_s
-        bounded = np.maximum((start_s - self.jobs.submit_s + runtime_s) / np.maximum(runtime_s, 10.0), 1.0)
+        jobs = self.jobs["est"]
+        bounded = np.maximum((start_s - jobs.submit_s + jobs.runtime_s) / np.maximum(jobs.runtime_s, 10.0), 1.0)
         return float(bounded[self.meta["state_jobs"] :].mean())
 
     def emulated(self, order: str, depth: int | None, extra: Literal["first", "all"]) -> NDArray[np.float64]:
-        return emulated(self.jobs, self.meta["m"], self.meta["state_jobs"], order, depth, extra)
+        return emulated(self.jobs["est"], self.meta["m"], self.meta["state_jobs"], order, depth, extra)
 
 
 def emulated(  # noqa: C901  plain loops in one place, to be read beside the rule
@@ -106,28 +102,25 @@ def emulated(  # noqa: C901  plain loops in one place, to be read beside the rul
 
 
 @pytest.fixture(scope="module", params=WINDOWS)
-def window(shared: Path, request: pytest.FixtureRequest) -> Window:
-    return Window(shared / "oracles/regression/online", request.param)
+def window(shared: Path, request: pytest.FixtureRequest) -> EasyWindow:
+    return EasyWindow(shared / "oracles/regression/online", request.param)
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("order", ORDERS)
 def test_with_the_first_release_only_it_is_the_reference_and_with_all_it_is_ours(
-    window: Window, order: str, depth: int | None
+    window: EasyWindow, order: str, depth: int | None
 ) -> None:
     expected = window.found.loc[("bf", order), DEPTHS[depth]]
     assert window.slowdown(window.emulated(order, depth, "first")) == pytest.approx(expected, abs=5e-7)
-    ours = sm.simulate(
-        window.jobs, cores=window.meta["m"], order=order, backfilling="easy", queue_depth=depth,
-        warm_jobs=window.meta["state_jobs"],
-    )  # fmt: skip
+    ours = sm.simulate(window.jobs["est"], **window.options, order=order, backfilling="easy", queue_depth=depth)
     assert ours.start_s.tolist() == window.emulated(order, depth, "all").tolist()
 
 
 def test_the_first_job_that_differs_is_refused_for_cores_that_come_free_at_the_same_instant(shared: Path) -> None:
-    window = Window(shared / "oracles/regression/online", WINDOWS[0])
+    window = EasyWindow(shared / "oracles/regression/online", WINDOWS[0])
     theirs, ours = (window.emulated("FCFS", 32, rule) for rule in ("first", "all"))
     differs = np.flatnonzero(theirs != ours)
     first = differs[np.argmin(np.minimum(theirs, ours)[differs])]
-    assert (first, window.jobs.cores[first], ours[first]) == (921, 47, 1_058_120)
+    assert (first, window.jobs["est"].cores[first], ours[first]) == (921, 47, 1_058_120)
     assert math.isclose(theirs[first], 1_065_479, abs_tol=1.0)
