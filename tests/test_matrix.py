@@ -295,12 +295,19 @@ OUTAGES: dict[str, dict[str, Any]] = {
 OUTAGES["all"] = {name: value for each in OUTAGES.values() for name, value in each.items()}
 
 
-@pytest.mark.parametrize("outages", OUTAGES)
+NOTICES: list[tuple[Removes, float]] = [("highest", 0.0), ("highest", 45.0), ("random", 45.0)]
+UNEQUAL = [
+    (decider, outages, *NOTICES[(row + column) % 3])
+    for row, decider in enumerate(ON_MACHINES)
+    for column, outages in enumerate(OUTAGES)
+]
+"""Each decider with all outages, and both with all notices: a Latin square; random models draw the rest."""
+
+
 @pytest.mark.parametrize("mode", ["kill", "drain", "checkpoint"])
-@pytest.mark.parametrize(("removes", "notice_s"), [("highest", 0.0), ("highest", 45.0), ("random", 45.0)])
-@pytest.mark.parametrize("decider", ON_MACHINES)
+@pytest.mark.parametrize(("decider", "outages", "removes", "notice_s"), UNEQUAL)
 def test_unequal_machines_are_the_same_on_both_engines(
-    decider: str, removes: Removes, notice_s: float, mode: Mode, outages: str
+    decider: str, outages: str, removes: Removes, notice_s: float, mode: Mode
 ) -> None:
     wanted = zip((0, 60, 150, 200, 300, 380, 470), (5, 2, 4, 1, 5, 3, 5), strict=True)
     site = sm.Site(

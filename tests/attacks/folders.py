@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from experiments.cli.main import main
 from tests.attacks.attack import Broken, Case
 from tests.attacks.flips import NAME, write_study
+from tests.attacks.mutations import flip, truncate
 
 CASES = 1_000
 HANGS_S = 120  # a case takes a second
@@ -119,16 +120,13 @@ def _other_bytes(path: Path, drawn: random.Random) -> str:
     how = drawn.choice(["cut", "emptied", "other bytes in", "bytes changed in", "removed", "a folder at", "swapped"])
     content = path.read_bytes()
     if how == "cut":
-        path.write_bytes(content[: drawn.randrange(len(content))])
+        path.write_bytes(truncate(drawn, content))
     elif how == "emptied":
         path.write_bytes(b"")
     elif how == "other bytes in":
         path.write_bytes(drawn.choice([b"\0" * 100, b"PAR1", drawn.randbytes(1000), b"[" * 100_000, b"\xff\xfe{}"]))
     elif how == "bytes changed in":
-        changed = bytearray(content)
-        for _ in range(drawn.randrange(1, 20)):
-            changed[drawn.randrange(len(changed))] = drawn.randrange(256)
-        path.write_bytes(changed)
+        path.write_bytes(flip(drawn, content))
     elif how == "removed":
         path.unlink()
     elif how == "a folder at":

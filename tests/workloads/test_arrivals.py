@@ -125,25 +125,6 @@ def test_another_rate_changes_nothing_but_the_submissions() -> None:
     assert submits(few) == submits(arrivals(THREE, 50, gap_s=3, poisson=True, seed=2)[:10])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "what"),
-    [
-        ({}, "not determined by load=None, cores=None, gap_s=None; give load and cores, or gap_s"),
-        ({"load": 1.0, "cores": 4, "gap_s": 3}, "load=1.0, cores=4, gap_s=3; "),
-        ({"cores": 4, "gap_s": 3}, "load=None, cores=4, gap_s=3; "),
-        ({"load": 0, "cores": 4}, "load must be a finite number > 0 (got 0)"),
-        ({"load": 1, "cores": 0}, "cores must be an integer from 1 to 2**53 (got 0)"),
-        ({"gap_s": 0}, "gap_s must be a finite number of seconds > 0 (got 0)"),
-        ({"gap_s": 1, "jobs": 0}, "jobs must be an integer from 1 to 2**53, or None (got 0)"),
-        ({"gap_s": 1, "instances": []}, "instances must be at least one workflow (got [])"),
-        ({"gap_s": 1, "jobs": 4, "replacement": False}, "at most 3, the instances, without replacement (got 4)"),
-    ],
-)
-def test_what_cannot_be_made_is_refused(arguments: dict[str, object], what: str) -> None:
-    with refused(f"...{what}..."):
-        arrivals(**{"instances": THREE, **arguments})  # type: ignore[arg-type]
-
-
 def test_real_instances_arrive_over_time(shared: Path) -> None:
     made = arrivals(shared / "workflows" / "wfformat", 50, load=0.9, cores=96, week=WEEK_WEIGHTS, tick_s=60)
     assert len({job.name for job in made}) > 8

@@ -1,4 +1,3 @@
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -48,13 +47,6 @@ def test_each_value_goes_where_it_belongs(tmp_path: Path) -> None:
     assert jobs.extras["profile"].tolist() == ["short", "short", "sums"]
     assert jobs.unlimited().tolist() == [False, True, True]
     assert {name: count for name, count in jobs.counts.items() if count} == {"jobs": 3, "jobs without a time limit": 2}
-
-
-def test_a_file_may_be_compressed_and_named_otherwise(tmp_path: Path) -> None:
-    path = tmp_path / "week.json.gz"
-    path.write_bytes(gzip.compress(json.dumps(DRAWN).encode()))
-    assert read_batsim(path).name == "week"
-    assert read_batsim(str(path), name="other").name == "other"
 
 
 @pytest.mark.parametrize("ids", [["a!x", "b", "c"], ["w0!1", "w1!1", "2"]])

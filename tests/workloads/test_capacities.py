@@ -2,7 +2,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -118,37 +117,6 @@ def test_a_column_that_is_there_twice_is_refused_if_it_is_asked_for(tmp_path: Pa
     assert len(read_series(path, column="sun")) == 3
     with refused("column must be names without repetition (got 'sun+sun')"):
         read_series(path, column="sun+sun")
-
-
-@pytest.mark.parametrize(
-    ("options", "what"),
-    [
-        ({"most": 2, "least": 4}, "most must be an integer from 4 to 2**53, or None (got 2)"),
-        ({"until_s": np.nan}, "until_s must be a finite number of seconds, or None (got nan)"),
-        ({"per_machine": np.nan}, "per_machine must be a finite number > 0 (got nan)"),
-    ],
-)
-def test_a_capacity_of_a_series_is_refused_in_one_sentence(options: dict[str, float], what: str) -> None:
-    series = pd.DataFrame({"time_s": [0.0, 10.0], "value": [3.0, 4.0]})
-    with refused(what):
-        capacity_from(series, **options)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("time_s", "value", "what"),
-    [
-        ([0.0, 10.0], [3.0, np.nan], "value in row 1 of the series must be a finite number (got nan)"),
-        ([0.0, np.nan], [3.0, 1.0], "time_s in row 1 of the series must be a finite number (got nan)"),
-        (
-            [0.0, 10.0, 10.0],
-            [3.0, 1.0, 2.0],
-            "time_s in row 2 of the series must be greater than 10, of the row before ...",
-        ),
-    ],
-)
-def test_a_row_that_says_no_number_of_machines_is_named(time_s: list[float], value: list[float], what: str) -> None:
-    with refused(what):
-        capacity_from(pd.DataFrame({"time_s": time_s, "value": value}))
 
 
 @pytest.mark.parametrize("radius", [1, 2, 3])

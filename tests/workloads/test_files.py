@@ -36,9 +36,13 @@ READERS = (read_swf, read_sacct, read_borg_slice, read_batsim, read_wfformat, re
 
 @given(st.binary(min_size=1), st.sampled_from(["", ".gz", ".bz2", ".xz", ".GZ"]))
 def test_what_is_written_is_read_again(scratch: Path, data: bytes, suffix: str) -> None:
-    path = scratch / f"whole{suffix}"
-    write_whole(path, b"x" + data)
-    assert read_whole(path) == b"x" + data
+    path, again = scratch / f"whole{suffix}", scratch / f"again{suffix}"
+    for each in (path, again):
+        write_whole(each, b"x" + data)
+        assert read_whole(each) == b"x" + data
+    assert path.read_bytes() == again.read_bytes()
+    begins = {".gz": b"\x1f\x8b", ".bz2": b"BZ", ".xz": b"\xfd7"}
+    assert path.read_bytes().startswith(begins.get(suffix.lower(), b"x"))
 
 
 def test_nothing_but_the_file_is_left(tmp_path: Path) -> None:

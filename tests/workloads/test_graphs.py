@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import workloads as wl
 from simmodels import Workflow
-from tests.refused import refused
 
 MAKERS: dict[str, Callable[..., Any]] = {
     "layers": lambda **more: wl.layers(40, **more),
@@ -128,29 +127,3 @@ def test_laws_and_kinds_go_by_category() -> None:
     assert (of["runtime_s"], of["cores"], of["kind"]) == (4, 4, "gpu")
     of = drawn.nodes["POTRF(3)"]
     assert (of["runtime_s"], of["cores"], of["kind"]) == (1, 8, None)
-
-
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (lambda: wl.layers(2.5), "tasks must be an integer from 1 to 2**53 (got 2.5)"),
-        (lambda: wl.layers(9, out_degree=0), "out_degree must be an integer from 1 to 2**53 (got 0)"),
-        (lambda: wl.layers(9, shape=0), "shape must be a finite number > 0 (got 0)"),
-        (lambda: wl.fork_join(0), "width must be an integer from 1 to 2**53 (got 0)"),
-        (lambda: wl.fork_join(1, True), "stages must be an integer from 1 to 2**53 (got True)"),
-        (lambda: wl.cholesky("4"), "tiles must be an integer from 1 to 2**53 (got '4')"),
-        (
-            lambda: wl.erdos_renyi_levels([3, 0], 0.5),
-            "widths must be a list of integers >= 1, one per level (got [3, 0])",
-        ),
-        (lambda: wl.erdos_renyi_levels([3], 1.5), "probability must be a number from 0 to 1 (got 1.5)"),
-        (lambda: wl.layers(9, runtime_s=(5, 1)), "runtime_s must be a number, a range (low, high) of numbers, or"),
-        (lambda: wl.layers(9, cores=(1.5, 3)), "cores must be a number, a range (low, high) of integers, or"),
-        (lambda: wl.layers(9, runtime_s=[1, 2, 3]), "a function of a generator (got [1, 2, 3])"),
-        (lambda: wl.layers(9, runtime_s={"work": 1}), "runtime_s has no category None; known: work"),
-        (lambda: wl.cholesky(3, kind={"GEMM": "gpu"}), "kind has no category 'POTRF'; known: GEMM"),
-    ],
-)
-def test_an_argument_out_of_its_range_is_refused(make: Callable[[], object], text: str) -> None:
-    with refused(f"...{text}..."):
-        make()

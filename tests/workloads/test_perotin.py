@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from simmodels.errors import RequestError, UnknownNameError
 from workloads.perotin import RISKY_FAMILIES, mean_length_s, variable_capacity_jobs
 
 
@@ -41,22 +40,3 @@ def test_load_and_shares_are_as_asked() -> None:
     unit = mean_length_s(20_000, load=91) / (3 * (4 + 5 + 25 + 125) / 7)
     shares = np.histogram(jobs.runtime_s, np.append(0, unit * 5.0 ** np.arange(1, 5) + 1))[0] / len(jobs)
     assert shares == pytest.approx(np.array([4, 1, 1, 1]) / 7, abs=0.01)
-    with pytest.raises(RequestError, match=r"load must be a finite number of machines > 0 \(got 0\)"):
-        variable_capacity_jobs("Uniform", load=0)
-    for odd in ((1, 2, 3), (0, 0, 0, 0), (1, 1, 1, -1), (1, 1, 1, float("nan"))):
-        with pytest.raises(RequestError, match="shares must be four finite numbers >= 0, not all 0"):
-            variable_capacity_jobs("LogScale", shares=odd)
-
-
-def test_the_seed_says_all() -> None:
-    one, same, other = (variable_capacity_jobs("LogScale", weeks=0.1, seed=seed) for seed in (1, 1, 2))
-    assert np.array_equal(one.runtime_s, same.runtime_s)
-    assert np.array_equal(one.cores, same.cores)
-    assert not np.array_equal(one.runtime_s, other.runtime_s)
-
-
-def test_what_makes_no_jobs_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="unknown family 'Zipf'"):
-        variable_capacity_jobs("Zipf")
-    with pytest.raises(RequestError, match=r"jobs_per_week must be an integer from 1 to 2\*\*53 \(got 0\)"):
-        variable_capacity_jobs("Uniform", jobs_per_week=0)

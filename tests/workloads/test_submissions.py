@@ -82,18 +82,3 @@ def test_the_same_jobs_at_another_load_come_at_other_times() -> None:
         assert (before.job_id, before.kind) == (after.job_id, after.kind)
         np.testing.assert_array_equal(before.edges, after.edges)
     assert at_load([], load=1, cores=1) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "what"),
-    [
-        ({"load": 0.0}, r"load must be a finite number > 0 \(got 0\.0\)"),
-        ({"cores": 0}, r"cores must be an integer from 1 to 2\*\*53 \(got 0\)"),
-        ({"week": (1.0, -1.0)}, r"weight 1 of the week must be a finite number >= 0 \(got -1\.0\)"),
-        ({"week": (0.0, 0.0)}, r"the sum of the weights of the week must be > 0 \(got 0\.0\)"),
-        ({"tick_s": 0.0}, r"tick_s must be a finite number of seconds > 0 \(got 0\.0\)"),
-    ],
-)
-def test_what_cannot_be_is_refused(arguments: dict[str, object], what: str) -> None:
-    with pytest.raises(sm.RequestError, match=what):
-        at_load([sm.Workflow(1, 0.0, [1.0])], **{"load": 1.0, "cores": 1, **arguments})  # type: ignore[arg-type]

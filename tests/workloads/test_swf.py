@@ -70,12 +70,6 @@ def test_a_start_that_is_no_date_is_not_known(given: int, zero: int | None, tmp_
     assert jobs.start_unix_s == zero
 
 
-def test_a_log_is_named_for_its_file_unless_a_name_is_given(tmp_path: Path) -> None:
-    path = written(tmp_path, gzip.compress(DRAWN.encode()), "KTH-SP2-1996-2.1-cln.swf.gz")
-    assert read_swf(path).name == "KTH-SP2-1996-2.1-cln"
-    assert read_swf(str(path), name="KTH").name == "KTH"
-
-
 @pytest.mark.parametrize(
     ("header", "size"),
     [
@@ -234,17 +228,6 @@ def test_a_schedule_is_written_with_its_waits_runs_and_fates(tmp_path: Path) -> 
         "3 6 14 -1 4 -1 -1 4 50 -1 5 8 -1 -1 3 -1 -1 -1\n"
         "4 7 -1 -1 -1 -1 -1 5 9 -1 5 9 -1 -1 3 -1 -1 -1\n"
     )
-
-
-@pytest.mark.parametrize(("suffix", "begin"), [("", b"; "), (".gz", b"\x1f\x8b"), (".bz2", b"BZ"), (".xz", b"\xfd7")])
-def test_the_same_log_makes_the_same_file_of_the_kind_its_name_says(tmp_path: Path, suffix: str, begin: bytes) -> None:
-    jobs = read_swf(written(tmp_path, DRAWN))
-    one, other = tmp_path / f"one.swf{suffix}", tmp_path / f"other.swf{suffix}"
-    write_swf(jobs, one)
-    write_swf(jobs, str(other))
-    assert one.read_bytes() == other.read_bytes()
-    assert one.read_bytes()[:2] == begin
-    assert_same(read_swf(one), jobs)
 
 
 def test_what_cannot_be_written_is_refused_and_leaves_the_old_file(tmp_path: Path) -> None:

@@ -65,10 +65,10 @@ def test_any_workload_keeps_the_rules(jobs: int, seed: int, load: float, cores: 
         assert (job.cores[wide] >= np.floor(np.log((minutes[wide] - 1) * job.cores[wide] + 1))).all()
 
 
-def test_another_seed_gives_other_jobs_and_more_jobs_begin_with_the_same_ones() -> None:
-    jobs = market_workload(200, load=0.9, seed=5)
-    assert fingerprint(jobs) != fingerprint(market_workload(200, load=0.9, seed=6))
-    assert fingerprint(market_workload(40, load=0.9, seed=5)) == fingerprint(jobs[:40])
+def test_more_jobs_begin_with_the_same_ones() -> None:
+    assert fingerprint(market_workload(40, load=0.9, seed=5)) == fingerprint(
+        market_workload(200, load=0.9, seed=5)[:40]
+    )
 
 
 def test_another_load_changes_nothing_but_the_submissions() -> None:
@@ -189,45 +189,9 @@ def test_curves_begin_and_end_where_they_should(many: list[sm.Workflow]) -> None
     assert stats.kstest(points, stats.uniform(0, 1).cdf).pvalue > 1e-4
 
 
-# -- what is refused ----------------------------------------------------------------------------------
-
-
 def test_parameters_are_pickled_as_they_are() -> None:
     given_kinds = MarketParameters(kinds={"a": 0.5, "b": 0.5}, tasks=(1, 3))
     assert pickle.loads(pickle.dumps(given_kinds)) == given_kinds
     jobs = market_workload(50, parameters=given_kinds)
     assert {kind for job in jobs for kind in job.kind} == {"a", "b"}
     assert {len(job) for job in jobs} == {1, 2, 3}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "what"),
-    [
-        ({"jobs": 0}, r"jobs must be an integer from 1 to 2\*\*53 \(got 0\)"),
-        ({"load": -1}, r"load must be a finite number > 0 \(got -1\)"),
-        ({"cores": 0}, r"cores must be an integer from 1 to 2\*\*53 \(got 0\)"),
-    ],
-)
-def test_what_cannot_be_made_is_refused(arguments: dict[str, object], what: str) -> None:
-    with pytest.raises(sm.RequestError, match=what):
-        market_workload(**{"jobs": 5, **arguments})  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("log10_volume", each) for each in ((3.0, 2.0), (0.1, 0.5), (1.0, 16.0))),
-        *(("tasks", each) for each in ((0, 5), (6, 5))),
-        ("ends", "cut"),
-        *(("core_sizes", each) for each in ((), (0, 1), (4, 2))),
-        *(("kinds", each) for each in ({}, {"a": 0.5}, {"a": 1.5, "b": -0.5})),
-        *(("edge_share", each) for each in (-1.0, math.inf)),
-        ("tries", 0),
-        ("initial_slr", (2.0, 7.0)),
-        ("final_slr", (math.nan, 7.0)),
-        ("curve_points", (-1, 3)),
-    ],
-)
-def test_parameters_that_make_no_workload_are_refused(name: str, value: object) -> None:
-    with pytest.raises(sm.RequestError, match=name.replace("_slr", "")):
-        MarketParameters(**{name: value})  # type: ignore[arg-type]
