@@ -82,12 +82,18 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, what: str) -> None:
         read_series(path, column="wind")
 
 
-def test_a_column_must_be_named_if_there_are_several(tmp_path: Path) -> None:
+def test_a_column_must_be_named_if_there_are_several_and_be_there_once(tmp_path: Path) -> None:
     path = table(tmp_path)
     with refused(f"{path} has several columns: wind, sun; choose one with column="):
         read_series(path)
     with refused(f"unknown column of {path} 'water'; known: wind, sun", sm.UnknownNameError):
         read_series(path, column="wind+water")
+    with refused("column must be names without repetition (got 'sun+sun')"):
+        read_series(path, column="sun+sun")
+    path = table(tmp_path, TABLE.replace("wind,sun", "wind,wind,sun").replace(":00,", ":00,1,"))
+    with refused(f"{path}, line 1: 2 columns are called 'wind'", sm.FileFormatError):
+        read_series(path, column="sun+wind")
+    assert len(read_series(path, column="sun")) == 3
     with refused(f"{path} has several columns: power, ... and 9980 more; choose one with column=") as caught:
         read_series(table(tmp_path, "time" + ",power" * 10_000 + "\n"))
     assert len(str(caught.value)) < len(str(tmp_path)) + 300
@@ -102,21 +108,6 @@ def test_instants_are_exact_however_far_apart_and_to_the_billionth_of_a_second(t
     instants = ["00:00:00.9", "00:00:01.1", "00:00:02.15", "00:00:02.900000001"]
     series = read_series(table(tmp_path, "time,v\n" + "".join(f"2020-01-01 {at},1\n" for at in instants)))
     assert series["time_s"].tolist() == [0, 0.2, 1.25, 2.000000001]
-
-
-def test_blank_lines_are_counted(tmp_path: Path) -> None:
-    series = read_series(table(tmp_path, TABLE.replace("\n", "\n\n  \n", 2)), column="wind")
-    assert series["value"].tolist() == [10, 25, 5]
-    assert series.attrs["counts"] == {"lines": 8, "blank lines": 4, "rows": 3}
-
-
-def test_a_column_that_is_there_twice_is_refused_if_it_is_asked_for(tmp_path: Path) -> None:
-    path = table(tmp_path, TABLE.replace("wind,sun", "wind,wind,sun").replace(":00,", ":00,1,"))
-    with refused(f"{path}, line 1: 2 columns are called 'wind'", sm.FileFormatError):
-        read_series(path, column="sun+wind")
-    assert len(read_series(path, column="sun")) == 3
-    with refused("column must be names without repetition (got 'sun+sun')"):
-        read_series(path, column="sun+sun")
 
 
 @pytest.mark.parametrize("radius", [1, 2, 3])

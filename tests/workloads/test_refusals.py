@@ -60,12 +60,12 @@ REFUSALS: list[tuple[Callable[[], object], str]] = [
     (lambda: wl.lublin(5, 4, interactive=True), "cores must be greater than 2**2.5, with these parameters (got 4)"),
     (
         lambda: wl.lublin(5, 128, interactive=True, parameters=ALL_JOBS),
-        "parameters have no effect with interactive=True...",
+        "parameters have no effect with interactive=True; omit one of them",
     ),
     (lambda: estimated(5, -1), "job 2 has a runtime of -1 s; clean the workload first"),
     (lambda: wl.tsafrir_estimates(wl.lublin(5, 128).head(0)), "workload 'lublin' has no jobs to estimate"),
     (lambda: estimated(max_estimate_s=600), f"{MOST} >= 3600, the longest runtime and an hour (got 600)"),
-    (lambda: estimated(9999, max_estimate_s=3600), f"{MOST} >= 9999, ... (got 3600)"),
+    (lambda: estimated(9999, max_estimate_s=3600), f"{MOST} >= 9999, the longest runtime and an hour (got 3600)"),
     (
         lambda: estimated(popular={7200.0: 0.5}),
         "a value of popular must be a number of seconds > 0 and <= 3600 (got 7200.0)",
@@ -74,7 +74,7 @@ REFUSALS: list[tuple[Callable[[], object], str]] = [
     (lambda: estimated(popular={60.0: 0.7, 90.0: 0.7}), "the sum of the shares of popular must be at most 1 (got 1.4)"),
     (
         lambda: estimated(popular=dict.fromkeys(map(float, range(1, 21)), 0.01)),
-        "popular must be at most 19 values ... (got 20)",
+        "popular must be at most 19 values beside the largest estimate (got 20)",
     ),
     (lambda: wl.market_workload(0), f"jobs must be {COUNT} (got 0)"),
     (lambda: wl.market_workload(5, load=-1), "load must be a finite number > 0 (got -1)"),
@@ -84,7 +84,10 @@ REFUSALS: list[tuple[Callable[[], object], str]] = [
     (lambda: at_load(week=(1.0, -1.0)), "weight 1 of the week must be a finite number >= 0 (got -1.0)"),
     (lambda: at_load(week=(0.0, 0.0)), "the sum of the weights of the week must be > 0 (got 0.0)"),
     (lambda: at_load(tick_s=0.0), "tick_s must be a finite number of seconds > 0 (got 0.0)"),
-    (lambda: wl.arrivals(FLOWS), "...not determined by load=None, cores=None, gap_s=None; give load and cores, ..."),
+    (
+        lambda: wl.arrivals(FLOWS),
+        "...not determined by load=None, cores=None, gap_s=None; give load and cores, or gap_s alone",
+    ),
     (lambda: wl.arrivals(FLOWS, load=1.0, cores=4, gap_s=3), "...load=1.0, cores=4, gap_s=3; ..."),
     (lambda: wl.arrivals(FLOWS, cores=4, gap_s=3), "...load=None, cores=4, gap_s=3; ..."),
     (lambda: wl.arrivals(FLOWS, load=0, cores=4), "load must be a finite number > 0 (got 0)"),
@@ -92,7 +95,10 @@ REFUSALS: list[tuple[Callable[[], object], str]] = [
     (lambda: wl.arrivals(FLOWS, gap_s=0), "gap_s must be a finite number of seconds > 0 (got 0)"),
     (lambda: wl.arrivals(FLOWS, 0, gap_s=1), f"jobs must be {COUNT}, or None (got 0)"),
     (lambda: wl.arrivals([], gap_s=1), "instances must be at least one workflow (got [])"),
-    (lambda: wl.arrivals(FLOWS, 4, gap_s=1, replacement=False), "jobs must be at most 3, the instances, ... (got 4)"),
+    (
+        lambda: wl.arrivals(FLOWS, 4, gap_s=1, replacement=False),
+        "jobs must be at most 3, the instances, without replacement (got 4)",
+    ),
     (lambda: resampled(0.1), f"{WEEKS} 1 (got 0)"),
     (lambda: resampled(2, how="permuted"), f"{WEEKS} 3 (got 2)"),
     (lambda: resampled(1, weeks=0), f"weeks must be {COUNT} (got 0)"),
@@ -104,7 +110,7 @@ REFUSALS: list[tuple[Callable[[], object], str]] = [
     (lambda: capacity((0, 3), (math.nan, 1)), "time_s in row 1 of the series must be a finite number (got nan)"),
     (
         lambda: capacity((0, 3), (10, 1), (10, 2)),
-        "time_s in row 2 of the series must be greater than 10, ... (got 10.0)",
+        "time_s in row 2 of the series must be greater than 10, of the row before (got 10.0)",
     ),
     (lambda: variable_capacity_jobs("Zipf"), "unknown family 'Zipf'..."),
     (lambda: variable_capacity_jobs("Uniform", jobs_per_week=0), f"jobs_per_week must be {COUNT} (got 0)"),
@@ -155,5 +161,5 @@ PARAMETERS: list[tuple[type, str, list[object]]] = [
 @pytest.mark.parametrize(("kind", "name", "values"), PARAMETERS)
 def test_parameters_that_make_no_distribution_are_refused(kind: type, name: str, values: list[object]) -> None:
     for value in values:
-        with refused("..."):
+        with refused(f"...{name.removesuffix('_slr')}..."):
             kind(**{name: value})

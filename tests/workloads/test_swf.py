@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import simmodels as sm
 from simmodels.work.workload import COLUMNS, Workload
 from tests.refused import refused
-from tests.swf_files import DRAWN, assert_as_by_hand, by_hand, line, logs
+from tests.swf_files import DRAWN, line, logs
 from tests.work import assert_same, written
 from workloads import read_swf, write_swf
 from workloads.swf_lines import FIELDS
@@ -271,12 +271,3 @@ def test_a_real_log_is_read_whole_and_written_again(shared: Path, tmp_path: Path
     assert jobs.name == name
     write_swf(jobs, tmp_path / "again.swf")
     assert_same(read_swf(tmp_path / "again.swf"), jobs)
-
-
-def test_a_real_log_is_read_as_by_hand(shared: Path) -> None:
-    path = shared / "traces" / "KTH-SP2-1996-2.swf.gz"
-    jobs = read_swf(path)
-    rows = np.array(by_hand(gzip.decompress(path.read_bytes()))[0])
-    assert_as_by_hand(jobs, rows)
-    instead = rows[:, 8].max()  # all jobs are in one partition
-    np.testing.assert_array_equal(jobs.estimate_s, np.where(rows[:, 8] > 0, rows[:, 8], instead))
