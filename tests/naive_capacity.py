@@ -108,13 +108,9 @@ class Naive:
         self.attempts: list[Run] = []
         self.waiting: list[int] = []
         self.planned: dict[int, tuple[float, int]] = {}  # job: start, machine
-        self.planned_order: list[int] = []
-        self.events: list[tuple[Any, ...]] = []
-        self.kills = [0] * len(self.jobs)
         self.stretch = 1.0
         use = self.least if self.option["initial_use"] == "least" else (self.alive + self.least) // 2
         self.use = min(max(use, 1), self.alive)
-        self.log: list[tuple[float, int]] = []
 
     # -- what both kinds of scheduler have ------------------------------------------------------------
 
@@ -126,7 +122,6 @@ class Naive:
         run = Run(job, machine, now, now + (whole if length is None else length))
         self.running.append(run)
         self.attempts.append(run)
-        self.events.append((now, "start", job, machine))
 
     def simulate(self) -> "Naive":
         self.warm()
@@ -141,7 +136,6 @@ class Naive:
             for run in [r for r in self.running if r.end == now]:  # in the order they started
                 self.running.remove(run)
                 run.outcome = "done"
-                self.events.append((now, "end", run.job, run.machine))
                 self.completed(run, now)
             if changes and changes[0][0] == now:
                 _, machines = changes.pop(0)
@@ -157,7 +151,7 @@ class Naive:
             for job in sorted(j for j, (s, _) in self.planned.items() if s == now):
                 _, machine = self.planned.pop(job)
                 self.begin_run(job, machine, now)
-                self.update(now)
+                self.update()
 
     def warm(self) -> None:
         for job, (release, length, cores) in enumerate(self.jobs):
@@ -167,17 +161,14 @@ class Naive:
                         self.begin_run(job, machine, self.begin, length - (self.begin - release))
                         break
         if self.targeted and self.attempts:
-            self.update(self.begin)
+            self.update()
 
     def change(self, machines: int, now: float) -> None:
         before, self.alive = self.alive, machines
-        self.events.append((now, "machines", machines))
         killed = [r for r in self.running if r.machine >= machines]
         for run in sorted(killed, key=lambda r: r.job):
             self.running.remove(run)
             run.end, run.outcome = now, "killed"
-            self.kills[run.job] += 1
-            self.events.append((now, "kill", run.job, run.machine))
         if self.targeted:
             self.replan([r.job for r in killed], before, now)
         else:
@@ -202,7 +193,7 @@ class Naive:
             self.use = min(max(use, 1), self.alive)
         for job in waiting:
             self.place(job, now, fresh=False)
-        self.update(now)
+        self.update()
 
     def in_order(self, jobs: list[int]) -> list[int]:
         return sorted(jobs, key=lambda j: (self.jobs[j][0], j))
@@ -221,7 +212,7 @@ class Naive:
         if self.targeted:
             if self.option["longest_stretch"] == "completed":
                 self.note_stretch(run.job, run.end)
-            self.update(now)
+            self.update()
         elif self.option["dispatch"] == "event":
             for job in self.queue(now):
                 if self.jobs[job][2] <= self.free(run.machine):
@@ -245,7 +236,7 @@ class Naive:
             return
         for job in new:
             self.place(job, now, fresh=True)
-            self.update(now)
+            self.update()
 
     def first_fit(self, job: int, now: float) -> None:
         for machine in self.by_fit():
@@ -271,8 +262,7 @@ class Naive:
     def share(self) -> float:
         return sum(self.used(m) / self.size for m in range(self.use)) / self.use
 
-    def update(self, now: float) -> None:
-        before = self.use
+    def update(self) -> None:
         if not self.alive:
             return
         self.use = max(self.use, 1)
@@ -282,9 +272,6 @@ class Naive:
         else:
             while self.share() < self.option["lower_below"] and self.use > max(self.least, 1):
                 self.use -= 1
-        if self.use != before:
-            self.events.append((now, "m_use", self.use))
-        self.log.append((now, self.use))
 
     def target(self, job: int) -> int:
         share = category(self.reference, self.jobs[job][1], self.option["category"], self.option["length_cap_s"])
@@ -343,18 +330,17 @@ class Naive:
             self.begin_run(job, chosen, now)
         else:
             self.planned[job] = (starts[chosen], chosen)
-            self.events.append((now, "plan", job, chosen, starts[chosen]))
 
     def replan(self, killed: list[int], before: int, now: float) -> None:
         if self.alive < before:
             self.use = min(self.use, self.alive)
         else:
             full = before == 0 or (self.use == before and self.share() > self.option["raise_above"])
-            self.update(now)
+            self.update()
             if self.option["replan_on_add"] == "util" and not full:
                 return
         again = self.in_order([*killed, *self.planned])
         self.planned.clear()
         for job in again:
             self.place(job, now, fresh=False)
-        self.update(now)
+        self.update()

@@ -38,7 +38,6 @@ class Row:
     runs: list[tuple[float, float]] = field(default_factory=list)  # start and end of each attempt
     saved: float = 0.0  # of its work
     length: float = math.nan  # how long the next attempt takes, by its estimate
-    done: bool = False
 
     @property
     def of(self) -> dict[str, int]:
@@ -136,7 +135,6 @@ class Naive:
             instants -= {self.now}
             for row in [row for row in self.running if row.runs[-1][1] <= self.now]:
                 self.running.remove(row)
-                row.done = True
             for row in [row for row in self.running if any(self.is_off(machine) for machine in row.places)]:
                 self.running.remove(row)
                 self.save(row)
