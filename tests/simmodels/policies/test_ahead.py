@@ -60,8 +60,3 @@ def test_it_is_that_of_its_name_in_another_process() -> None:
 def test_what_it_cannot_go_by_is_refused(by: str, ahead_s: dict[int, float], match: str) -> None:
     with pytest.raises(sm.RequestError, match=match):
         sm.Ahead(by, ahead_s)
-
-
-def test_a_log_without_the_column_is_refused() -> None:
-    with pytest.raises(sm.RequestError, match="partition"):
-        sm.simulate(LOG, cores=4, order=sm.Ahead("partition", {1: 15}))

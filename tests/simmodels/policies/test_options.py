@@ -5,12 +5,9 @@ import pytest
 from simmodels.errors import UnknownNameError
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.options import Options
-from simmodels.policies.placement_options import PlacementOptions, has_option
+from simmodels.policies.placement_options import PlacementOptions
 from simmodels.policies.queue_options import QueueOptions
 from tests import option_types
-from tests.refused import refused
-
-HEURISTICS = ("FirstFit", "TargetStretch", "TargetAsap", "PackedTargetAsap")
 
 
 @pytest.mark.parametrize("kind", [QueueOptions, AuctionOptions, PlacementOptions])
@@ -27,14 +24,6 @@ def test_a_name_and_a_choice_that_are_none_are_refused_with_near_ones(kind: type
         kind.checked(backfiling="easy")
     with pytest.raises(UnknownNameError, match="unknown backfilling 'greed'; did you mean greedy"):
         kind.checked(backfilling="greed")
-
-
-def test_an_option_of_another_heuristic_is_refused() -> None:
-    for heuristic in HEURISTICS:
-        for name, default, _, _ in PlacementOptions.described():
-            if not has_option(heuristic, name):
-                with refused(f"{heuristic} has no option {name}; it is one of another heuristic"):
-                    PlacementOptions.checked(heuristic=heuristic, **{name: default})
 
 
 def test_the_types_that_type_checkers_read_are_those_of_the_options() -> None:

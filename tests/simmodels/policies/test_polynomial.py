@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.policies.orders import BUILT_IN
-from simmodels.policies.polynomial import FORMS, Polynomial, as_powers, as_terms
+from simmodels.policies.polynomial import Polynomial, as_powers, as_terms
 from simmodels.work.vocabulary import REGISTERS
 from tests.processes import printed_elsewhere
 from tests.refused import refused
@@ -37,35 +37,38 @@ def compiled_value(of: sm.Order, p: float, q: float, r: float) -> float:
 # -- terms ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("term", "expected"),
-    [
-        ("1", (0, 0, 0)),
-        ("p", (1, 0, 0)),
-        ("p2q", (2, 1, 0)),
-        ("pq2", (1, 2, 0)),
-        (" P^2 q ", (2, 1, 0)),
-        ("p**2*q*r3", (2, 1, 3)),
-        ("qpq", (1, 2, 0)),
-        ("r16", (0, 0, 16)),
-        ((0, 2, 1), (0, 2, 1)),
-        (np.array([1, 0, 0]), (1, 0, 0)),
-    ],
-)
-def test_a_monomial_can_be_said_in_several_ways(term: object, expected: tuple[int, int, int]) -> None:
-    assert as_powers(term) == expected
+def test_a_monomial_can_be_said_in_several_ways() -> None:
+    texts = {
+        "1": (0, 0, 0), "p": (1, 0, 0), "p2q": (2, 1, 0), "pq2": (1, 2, 0), " P^2 q ": (2, 1, 0),
+        "p**2*q*r3": (2, 1, 3), "qpq": (1, 2, 0), "r16": (0, 0, 16), (0, 2, 1): (0, 2, 1),
+    }  # fmt: skip
+    assert {term: as_powers(term) for term in texts} == texts
+    assert as_powers(np.array([1, 0, 0])) == (1, 0, 0)
 
 
 @pytest.mark.parametrize(
     "term",
-    [
-        *("", "  ", "2", "x", "p-1", "p+q", "p2x", "p17", "p9p9", "p0x", "p100", "sqrt p"),
-        *((1, 2), (1, -1, 0), (17, 0, 0), 3.0, (1.5, 0, 0)),
-    ],
+    [*("", "  ", "2", "x", "p-1", "p2x", "p17", "p9p9", "p100"), *((1, 2), (1, -1, 0), (17, 0, 0), 3.0, (1.5, 0, 0))],
 )
 def test_what_is_no_monomial_is_refused(term: object) -> None:
     with refused(f"{MONOMIAL} (got {term!r})"):
         as_powers(term)
+
+
+@pytest.mark.parametrize(
+    ("theta", "terms", "text"),
+    [
+        ([], [], "a polynomial without terms; give at least one"),
+        ([1.0] * 3, ["pq", "q", (1, 1, 0)], "term 'pq' is given twice; give it once"),
+        ([1.0], "pq", "terms must be a list of monomials such as..."),
+        ([1.0], ["1", "p"], "the number of coefficients must be that of the terms, 2 (got 1)"),
+        ([1.0, float("nan")], ["1", "p"], "the coefficient of 'p' must be a finite number (got nan)"),
+        (None, ["1"], "theta must be a list of numbers (got None)"),
+    ],
+)
+def test_terms_and_coefficients_are_checked(theta: object, terms: object, text: str) -> None:
+    with refused(text):
+        Polynomial(theta, terms)
 
 
 @given(powers=powers)
@@ -73,27 +76,6 @@ def test_each_monomial_has_one_spelling(powers: tuple[int, int, int]) -> None:
     (text,) = as_terms([powers])
     assert as_powers(text) == powers
     assert as_terms([text]) == (text,)
-
-
-@pytest.mark.parametrize(
-    ("terms", "text"),
-    [
-        ([], "a polynomial without terms; give at least one"),
-        (["p", "q", "p"], "term 'p' is given twice; give it once"),
-        (["pq", (1, 1, 0)], "term 'pq' is given twice; give it once"),
-        ("pq", "terms must be a list of monomials such as"),
-    ],
-)
-def test_lists_of_terms_are_checked(terms: object, text: str) -> None:
-    with refused(f"{text}..."):
-        as_terms(terms)
-
-
-def test_the_four_forms_grow_by_their_degree() -> None:
-    assert {name: len(terms) for name, terms in FORMS.items()} == {"LIN": 4, "QDR": 8, "CUB": 13, "QUA": 19}
-    for name, degree in (("LIN", 1), ("QDR", 2), ("CUB", 3), ("QUA", 4)):
-        assert as_terms(FORMS[name]) == FORMS[name]
-        assert max(sum(as_powers(term)) for term in FORMS[name]) == degree
 
 
 # -- the order --------------------------------------------------------------------------------------------
@@ -118,31 +100,13 @@ def test_its_value_is_the_sum_of_its_terms(
 
 def test_compiled_it_gives_the_bits_of_the_plain_function() -> None:
     rng = np.random.default_rng(1)
-    for order in (BUILT_IN["QUA"], Polynomial([0.1, -0.2, 3e-7], ["r", "pq", "p2q"])):
+    for order in (BUILT_IN["QUA"], Polynomial([0.1, -0.2, 3e-7], ["r", "pq", "p2q"]), Polynomial([7.0], ["1"])):
         assert order.compiled
         for p, q, r in rng.uniform(0, 1e5, (20, 3)):
-            assert compiled_value(order, p, q, r) == order(estimate=p, cores=q, submit=r)
-
-
-def test_it_needs_what_its_terms_name() -> None:
-    assert Polynomial([1, 2], ["1", "q2"]).needs == ("cores",)
+            known = {"estimate": p, "cores": q, "submit": r}
+            assert compiled_value(order, p, q, r) == order(**{name: known[name] for name in order.needs})
     assert Polynomial([1, 2], ["r", "p"]).needs == ("estimate", "submit")
     assert Polynomial([1], ["1"]).needs == ()
-
-
-def test_both_engines_take_it_and_smaller_goes_first() -> None:
-    # One core; at 1, when the first job ends, three wait. Their values p - 10 r: 5 - 0, 9 - 5, 2 - 1.
-    jobs = sm.Workload([1, 2, 3, 4], [0, 0, 0.5, 0.1], [1, 5, 9, 2], [1, 5, 9, 2], [1, 1, 1, 1])
-    order = Polynomial([1.0, -10.0], ["p", "r"])
-    for engine in ("compiled", "simpy"):
-        schedule = sm.simulate(jobs, cores=1, order=order, engine=engine)  # type: ignore[arg-type]
-        assert schedule.start_s.tolist() == [0, 12, 3, 1]
-        assert schedule.about["order"] == order.name
-
-
-def test_a_constant_leaves_first_come_first_served() -> None:
-    jobs = sm.Workload([1, 2, 3], [0, 1, 2], [5, 5, 5], [5, 5, 5], [1, 1, 1])
-    assert sm.simulate(jobs, cores=1, order=Polynomial([7.0], ["1"])).start_s.tolist() == [0, 5, 10]
 
 
 def test_it_prints_as_a_formula() -> None:
@@ -150,21 +114,6 @@ def test_it_prints_as_a_formula() -> None:
     assert str(order) == "-0.1 + 1e-07 p - 2.0 p^2 q + 0.3333333333333333 r^3"
     assert order.formula == "-0.1 + 1e-07 p - 2 p^2 q + 0.3333333 r^3"
     assert repr(order) == f"Polynomial([-0.1, 1e-07, -2.0, {1 / 3}], ['1', 'p', 'p2q', 'r3'], name={order.name!r})"
-
-
-@pytest.mark.parametrize(
-    ("theta", "terms", "text"),
-    [
-        ([1.0], ["1", "p"], "the number of coefficients must be that of the terms, 2 (got 1)"),
-        ([1.0, float("nan")], ["1", "p"], "the coefficient of 'p' must be a finite number (got nan)"),
-        ([1.0, float("inf")], ["1", "q"], "the coefficient of 'q' must be a finite number (got inf)"),
-        (["a"], ["1"], "theta must be a list of numbers (got ['a'])"),
-        (None, ["1"], "theta must be a list of numbers (got None)"),
-    ],
-)
-def test_coefficients_are_checked(theta: object, terms: list[str], text: str) -> None:
-    with refused(text):
-        Polynomial(theta, terms)
 
 
 # -- the same everywhere ------------------------------------------------------------------------------------
@@ -194,15 +143,11 @@ def test_other_coefficients_terms_or_names_are_another_order() -> None:
     assert one != "polynomial"
 
 
-def test_its_identity_is_the_same_in_another_process() -> None:
-    order = Polynomial([1 / 3, -1e-9], ["1", "p2q"])
+@pytest.mark.parametrize("name", ["fit.toml", "fit.json"])
+def test_in_another_process_and_in_a_file_it_is_the_same(tmp_path: Path, name: str) -> None:
+    order = Polynomial([1 / 3, -1e-9], ["1", "p2q"], name="mine", source="here")
     code = "from simmodels import Polynomial; print(Polynomial([1/3, -1e-9], ['1', (2, 1, 0)]).identity)"
     assert printed_elsewhere(code) == order.identity
-
-
-@pytest.mark.parametrize("name", ["fit.toml", "fit.json"])
-def test_a_file_keeps_it(tmp_path: Path, name: str) -> None:
-    order = Polynomial([1 / 3, -1e-9], ["1", "p2q"], name="mine", source="here")
     order.write(tmp_path / name)
     assert Polynomial.read(tmp_path / name) == order
 
@@ -211,10 +156,7 @@ def test_a_file_keeps_it(tmp_path: Path, name: str) -> None:
     ("document", "text"),
     [
         ({}, "no list terms and no list theta; a polynomial has both"),
-        ({"terms": ["p"]}, "no list theta; a polynomial has both"),
         ({"terms": ["p"], "theta": 1.0}, "no list theta; a polynomial has both"),
-        ({"terms": ["p"], "theta": [1, 2]}, "the number of coefficients must be that of the terms, 1 (got 2)"),
-        ({"terms": ["x"], "theta": [1]}, f"{MONOMIAL} (got 'x')"),
         ({"terms": [7], "theta": [1]}, f"{MONOMIAL} (got 7)"),
         ({"terms": ["p"], "theta": [1], "name": 3}, "name must be a text (got 3)"),
     ],
@@ -224,15 +166,6 @@ def test_a_file_without_one_is_refused_by_name(tmp_path: Path, document: dict[st
     path.write_text(json.dumps(document))
     with refused(f"{path}: {text}...", sm.FileFormatError):
         Polynomial.read(path)
-
-
-@pytest.mark.parametrize("name", FORMS)
-def test_the_published_forms_are_polynomials(name: str) -> None:
-    order = BUILT_IN[name]
-    assert isinstance(order, Polynomial)
-    assert order.terms == FORMS[name]
-    assert order.is_built_in
-    assert pickle.loads(pickle.dumps(order)) is order
 
 
 # -- files that are none ----------------------------------------------------------------------------------
@@ -247,17 +180,11 @@ def terms_of(count: int) -> list[str]:
 @pytest.mark.parametrize(
     ("theta", "terms", "what"),
     [
-        (f"[{'9' * 400}]", '["p"]', "the coefficient of 'p' must be a finite number (got inf)"),
         (f"[-{'9' * 400}]", '["p"]', "the coefficient of 'p' must be a finite number (got -inf)"),
         ("[1e400]", '["p"]', "the coefficient of 'p' must be a finite number (got inf)"),
         (f"[{'9' * 5000}]", '["p"]', "a whole number must have at most 4300 digits"),
-        (
-            json.dumps([1.0] * 4912),
-            json.dumps(terms_of(4912)),
-            "the number of terms of a polynomial must be at most 100 (got 4912)",
-        ),
+        (json.dumps([1.0] * 101), json.dumps(terms_of(101)), "the number of terms ... must be at most 100 (got 101)"),
         ("[1.0]", f'["{"p" * 10**5}"]', f"{MONOMIAL} (got 'ppp"),
-        ("[1.0]", "[[[[[1]]]]]", f"{MONOMIAL} (got [[[[...]]]])"),
         (f'["{"x" * 10**5}"]', '["p"]', "theta must be a list of numbers (got ['xxx"),
     ],
 )

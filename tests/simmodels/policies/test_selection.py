@@ -1,5 +1,6 @@
 """Strategies as state machines, by hand: what they remember of a period, and what they choose."""
 
+import copy
 import dataclasses
 import math
 import pickle
@@ -24,27 +25,20 @@ def after(strategy: Strategy, periods: Sequence[Period]) -> Memory:
     return memory
 
 
+def costs(*of: float) -> Period:
+    return Period(0, 9.0, 1, np.array(of))
+
+
 def test_full_feedback_chooses_the_least_sum_of_costs_and_of_equal_ones_the_first() -> None:
     strategy = sm.FullFeedback(orders=THREE)
     assert strategy.choose(strategy.begin(), NEVER) == 0
-    memory = after(
-        strategy, [Period(0, 9.0, 1, np.array([5.0, 4.0, 4.0])), Period(1, 9.0, 1, np.array([1.0, 3.0, 2.5]))]
-    )
+    memory = after(strategy, [costs(5.0, 4.0, 4.0), costs(1.0, 3.0, 2.5)])
     assert memory.cost.tolist() == [6.0, 7.0, 6.5]
     assert strategy.choose(memory, NEVER) == 0
-
-
-def test_decay_forgets_old_costs() -> None:
-    strategy = sm.FullFeedback(orders=THREE, decay=0.5)
-    memory = after(
-        strategy, [Period(0, 0.0, 0, np.array([8.0, 0.0, 0.0])), Period(0, 0.0, 0, np.array([0.0, 5.0, 6.0]))]
-    )
-    assert memory.cost.tolist() == [4.0, 5.0, 6.0]
-
-
-def test_full_feedback_needs_simulated_costs() -> None:
+    forgetful = sm.FullFeedback(orders=THREE, decay=0.5)
+    assert after(forgetful, [costs(8.0, 0.0, 0.0), costs(0.0, 5.0, 6.0)]).cost.tolist() == [4.0, 5.0, 6.0]
     with pytest.raises(sm.RequestError, match="without simulated costs"):
-        after(sm.FullFeedback(), [Period(0, 1.0, 1)])
+        after(strategy, [Period(0, 1.0, 1)])
 
 
 def test_the_bandit_tries_each_order_then_takes_the_least_mean_wait() -> None:
@@ -137,11 +131,10 @@ def test_whatever_it_saw_each_strategy_chooses_one_of_its_orders(
 def test_what_was_remembered_does_not_change() -> None:
     for strategy in (sm.EpsilonGreedy(), sm.UCB1(), sm.EXP3(), sm.FullFeedback()):
         before = after(strategy, [Period(1, 5.0, 2, np.ones(12))])
-        kept = [before.cost.copy(), before.count.copy(), before.weight.copy()]
+        kept = copy.deepcopy(before)
         strategy.observe(before, Period(1, 7.0, 1, np.ones(12)))
-        assert all(
-            (one == other).all() for one, other in zip(kept, (before.cost, before.count, before.weight), strict=True)
-        )
+        for name in ("cost", "count", "weight"):
+            assert (getattr(before, name) == getattr(kept, name)).all()
 
 
 @pytest.mark.parametrize(
@@ -155,19 +148,15 @@ def test_what_was_remembered_does_not_change() -> None:
         (sm.EpsilonGreedy, {"pseudo_jobs": -1.0}, r"pseudo_jobs must be a finite number >= 0 \(got -1.0\)"),
         (sm.EpsilonGreedy, {"counts": "all"}, "unknown counts 'all'; known: finished, started"),
         (sm.UCB1, {"exploration": math.nan}, r"exploration must be a finite number >= 0 \(got nan\)"),
+        (sm.UCB1, {"orders": ["SAFF"]}, "unknown order 'SAFF'; did you mean SAF"),
         (sm.EXP3, {"gamma": 0.0}, r"gamma must be a number > 0 and <= 1 \(got 0.0\)"),
         (sm.RandomOrder, {"orders": ()}, "without orders"),
         (sm.RandomOrder, {"orders": ("FCFS", "fcfs")}, "an order twice"),
     ],
 )
 def test_numbers_out_of_range_are_refused(strategy: type[Strategy], options: dict[str, object], text: str) -> None:
-    with pytest.raises(sm.RequestError, match=text):
+    with pytest.raises(sm.SimModelsError, match=text):
         strategy(**options)
-
-
-def test_an_unknown_order_is_refused_with_near_ones() -> None:
-    with pytest.raises(sm.UnknownNameError, match="SAF"):
-        sm.UCB1(orders=["SAFF"])
 
 
 def test_choices_are_names_or_objects_and_orders_are_another_name_of_them() -> None:
