@@ -5,7 +5,6 @@ import pytest
 
 import simmodels as sm
 from simmodels.clusters.capacity import next_machines
-from simmodels.results.schedule import UNFINISHED
 
 
 def schedule() -> sm.Schedule:
@@ -42,33 +41,6 @@ def test_energy_carbon_and_cost_by_hand() -> None:
     assert by_job["carbon_g"].tolist() == pytest.approx([60 * (16 * 0.5 + 4 * 0.1), 60 * (8 * 0.5 + 12 * 0.1)])
 
 
-def test_what_no_machines_could_have_run_is_refused() -> None:
-    fine = schedule().validate()
-    swapped = dataclasses.replace(fine, off_spans=fine.off_spans.assign(machine=0))  # as many are on, but not these
-    with pytest.raises(sm.IllegalScheduleError, match=r"job 1 starts at 0.0 s on machine 0, .* is off at 14400.0 s"):
-        swapped.validate()
-    crowded = dataclasses.replace(fine, attempts=fine.attempts.assign(machine=0))
-    with pytest.raises(sm.IllegalScheduleError, match=r"capacity\): job . starts at 0.0 s, and 4 cores of machine 0"):
-        crowded.validate()
-    for machine in (-5, 2, 99):
-        nowhere = dataclasses.replace(fine, attempts=fine.attempts.assign(machine=machine))
-        with pytest.raises(sm.IllegalScheduleError, match=f"on machine {machine}; there are 0 to 1"):
-            nowhere.validate()
-    with pytest.raises(sm.IllegalScheduleError, match="nan s of work"):
-        dataclasses.replace(fine, attempts=fine.attempts.assign(work_s=np.nan)).validate()
-    runs = fine.attempts
-    with pytest.raises(sm.IllegalScheduleError, match=r"job . of 36000.0 s did 0.0 s of work"):
-        dataclasses.replace(fine, attempts=runs.assign(work_s=0.0)).validate()
-    lost = runs["outcome"] == UNFINISHED
-    with pytest.raises(sm.IllegalScheduleError, match=r"job 2 of 21600.0 s did 36000.0 s of work"):
-        dataclasses.replace(fine, attempts=runs.assign(work_s=runs["work_s"].where(~lost, 4 * sm.HOUR))).validate()
-    with pytest.raises(sm.IllegalScheduleError, match="job 2 has an attempt 2 where 1 is next"):
-        dataclasses.replace(fine, attempts=runs[~lost]).validate()
-    busy = dataclasses.replace(fine, attempts=fine.attempts.assign(work_s=1e9))
-    with pytest.raises(sm.IllegalScheduleError, match="work"):
-        busy.validate()
-
-
 @pytest.mark.parametrize("begin", [0.0, 1e8, 1.7e9, 1e12])
 def test_work_is_proved_as_exactly_as_the_instants_of_a_schedule_can_be_represented(begin: float) -> None:
     # tenths of seconds, which no float is; job 2 loses machine 1 after 0.3 s, and what it saved is a sum
@@ -94,14 +66,11 @@ def test_a_schedule_that_is_off_by_a_twentieth_of_a_second_is_refused_at_unix_ti
     fine = sm.simulate_on_machines(jobs, [(1e9, 1)], cores_per_machine=2, window_s=(1e9, 1e9 + 10)).validate()
     for off_s in (0.05, -0.05):
         for row in range(2):
-            times = fine.attempts[column].where(fine.attempts.index != row, fine.attempts[column] + off_s)
-            moved = dataclasses.replace(
-                fine,
-                **{column: getattr(fine, column) + off_s * (np.arange(2) == row)},
-                attempts=fine.attempts.assign(**{column: times}),
-            )
+            wrong = getattr(fine, column) + off_s * (np.arange(2) == row)
             with pytest.raises(sm.IllegalScheduleError):
-                moved.validate()
+                dataclasses.replace(
+                    fine, **{column: wrong}, attempts=fine.attempts.assign(**{column: wrong})
+                ).validate()
 
 
 def test_a_capacity_is_a_step_function() -> None:
@@ -132,10 +101,8 @@ def test_capacities_of_the_same_changes_are_equal_and_so_are_sites() -> None:
     ("changes", "what"),
     [
         ([], "a capacity of 0 changes"),
-        ([(0, -1)], r"machines must be an integer from 0 to 2\*\*53 \(got -1\)"),
         ([(float("nan"), 1)], r"time_s must be a finite number of seconds \(got nan\)"),
         ([(0, 1, -2)], r"notice_s must be a finite number of seconds >= 0 \(got -2\)"),
-        ([(0, 2.0**54)], r"machines must be an integer from 0 to 2\*\*53 \(got 1.8\d*e\+16\)"),
         ([(0, 1.5)], r"machines must be an integer from 0 to 2\*\*53 \(got 1.5\)"),
         ([(0, 1), (1e16, 2)], r"time_s must be between -2\*\*53 and 2\*\*53 s, .* \(got 1e\+16\)"),
     ],
@@ -145,9 +112,6 @@ def test_a_capacity_that_cannot_be_is_refused(changes: list[tuple[float, int]], 
         sm.Capacity.of(changes)
     with pytest.raises(sm.UnknownNameError, match="unknown mode 'explode'"):
         sm.CapacityChange(0, 1, mode="explode")
-
-
-def test_a_column_of_times_that_cannot_be_distinguished_is_refused() -> None:
     with pytest.raises(sm.RequestError, match=r"time_s must be .* beyond which floats cannot represent every second"):
         sm.Capacity(np.array([0.0, 2.0**53]), np.array([1, 2]))
 
@@ -167,8 +131,5 @@ def test_young_and_dalys_interval() -> None:
         sm.young_daly_s(0, 3000)
     with pytest.raises(sm.RequestError, match=r"interval_s must be a number of seconds > 0 \(got 0\)"):
         sm.Checkpoints(interval_s=0)
-
-
-def test_a_credit_that_there_is_not_is_refused() -> None:
     with pytest.raises(sm.UnknownNameError, match="unknown warm_credit 'half'; known: whole, partial"):
         schedule().metrics(warm_credit="half")  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -325,20 +326,13 @@ def edges(schedule: sm.Schedule) -> Iterator[tuple[int, int]]:
         yield from schedule.workload.tasks.edges.tolist()
 
 
-def before_its_predecessor(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
-    last = {int(each["row"]): each for each in attempts(schedule) if each["last"]}
-    for sender, receiver in edges(schedule):
-        if receiver in last:
-            run, start_s = last[receiver], schedule.end_s[sender] - 1
-            yield edited(schedule, run, start_s=start_s, end_s=start_s + (run["end_s"] - run["start_s"]))
-
-
-def before_its_data(schedule: sm.Schedule) -> Iterator[sm.Schedule]:
+def before_its_predecessor(schedule: sm.Schedule, early_s: float = 1.0) -> Iterator[sm.Schedule]:
+    """A task starts before the one that it waits for ends, or as it ends, though its data travel."""
     last = {int(each["row"]): each for each in attempts(schedule) if each["last"]}
     for sender, receiver in edges(schedule):
         waits = schedule.terms.network != "none" and schedule.cluster[sender] != schedule.cluster[receiver]
-        if waits and receiver in last:
-            run, start_s = last[receiver], schedule.end_s[sender]
+        if receiver in last and (early_s or waits):
+            run, start_s = last[receiver], schedule.end_s[sender] - early_s
             yield edited(schedule, run, start_s=start_s, end_s=start_s + (run["end_s"] - run["start_s"]))
 
 
@@ -439,7 +433,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "submitted later": (later_jobs, "submit attempts"),
     "jobs are not killed": (never_killed, "overrun"),
     "before its predecessor": (before_its_predecessor, "data submit attempts"),
-    "before its data": (before_its_data, "data attempts"),
+    "before its data": (partial(before_its_predecessor, early_s=0.0), "data attempts"),
     "a slower network": (slower_network, "data"),
     "rejected": (rejected, "outcome"),
 }  # fmt: skip

@@ -27,42 +27,27 @@ def test_a_schedule_cannot_be_changed(drawn: Schedule) -> None:
             column[0] = 1
     with pytest.raises(TypeError):
         drawn.about["order"] = "FCFS"  # type: ignore[index]
-
-
-def test_outcomes_and_counted_have_defaults_and_the_arrays_of_the_caller_stay_writeable() -> None:
     start_s = np.array([0, NAN])
     schedule = Schedule(rigid((0, 1, 1), (0, 1, 1)), 2, start_s, np.array([1, NAN]))
-    start_s[1] = NAN
+    start_s[1] = NAN  # the caller's own
     assert schedule.outcome.tolist() == [COMPLETED, UNFINISHED]
     assert schedule.counted.all()
     assert schedule.outcome.dtype == np.int8
 
 
-@pytest.mark.parametrize("name", ["start_s", "end_s", "outcome", "counted"])
-def test_columns_of_another_length_are_refused(drawn: Schedule, name: str) -> None:
-    with pytest.raises(sm.RequestError, match=rf"the shape of column {name} must be \(5,\), .* \(got \(4,\)\)"):
-        replace(drawn, **{name: getattr(drawn, name)[:4]})
-
-
 @pytest.mark.parametrize(
     ("columns", "text"),
     [
+        *(
+            (lambda it, name=name: {name: getattr(it, name)[:2]}, rf"column {name} must be \(3,\), .* \(got \(2,\)\)")
+            for name in ("start_s", "end_s", "outcome", "counted")
+        ),
         (lambda _: {"outcome": np.array([0, 3, 2])}, r"column outcome, row 1, must be 0, 1 or 2 \(got 3\)"),
         (lambda _: {"cores": 0}, r"cores must be an integer >= 1 \(got 0\)"),
         (lambda _: {"clusters": [("a", 3)]}, "a schedule of 4 cores on clusters of 3"),
-        (lambda it: {"attempts": it.attempts.drop(columns="outcome")}, "attempts without outcome"),
-        (
-            lambda it: {"attempts": it.attempts.drop(columns=["job_id", "start_s"]).assign(row=[1, 0, 1])},
-            "attempts without start_s; ",
-        ),
-        (
-            lambda it: {"attempts": it.attempts.assign(job_id=[1, 9, 1])},
-            "attempts of job 9; the workload has 0 jobs",
-        ),
-        (
-            lambda it: {"workload": replace(it.workload, job_id=np.array([1, 2, 1]))},
-            "attempts of job 1; the workload has 2 jobs",
-        ),
+        (lambda it: {"attempts": it.attempts.drop(columns=["job_id", "start_s"])}, "attempts without .*start_s"),
+        (lambda it: {"attempts": it.attempts.assign(job_id=[1, 9, 1])}, "attempts of job 9; the workload has 0 jobs"),
+        (lambda it: {"workload": replace(it.workload, job_id=np.array([1, 2, 1]))}, "of job 1; .* has 2 jobs"),
     ],
 )
 def test_what_cannot_be_a_schedule_is_refused(
@@ -72,28 +57,11 @@ def test_what_cannot_be_a_schedule_is_refused(
         replace(interrupted, **columns(interrupted))
 
 
-def test_a_schedule_survives_pickling(interrupted: Schedule) -> None:
-    again = pickle.loads(pickle.dumps(replace(interrupted, about={"order": "SAF"})))
-    pd.testing.assert_frame_equal(again.jobs, interrupted.jobs)
-    assert again.about == {"order": "SAF"}
-    assert again.workload.name == "drawn"
-
-
-def test_its_line_names_workload_machine_and_order(drawn: Schedule) -> None:
-    about = {"order": "SAF", "backfilling": "easy", "seed": 1}
-    text = repr(replace(drawn, about=about))
-    assert text == "<Schedule of 'drawn': 5 jobs on 4 cores, order=SAF, backfilling=easy>"
-
-
 # -- tables --------------------------------------------------------------------------------------
 
 
 def test_the_table_of_jobs_has_a_row_a_job_in_input_order(drawn: Schedule) -> None:
     jobs = drawn.jobs
-    assert list(jobs.columns) == [
-        *("job_id", "submit_s", "start_s", "wait_s", "end_s", "response_s", "executed_s"),
-        *("runtime_s", "estimate_s", "cores", "user_id", "outcome", "counted"),
-    ]
     assert jobs["job_id"].tolist() == [1, 2, 3, 4, 5]
     assert jobs["wait_s"].tolist()[:4] == [0, 10, 9, 0]
     assert jobs["response_s"].tolist()[:4] == [10, 14, 9, 60]
@@ -103,10 +71,6 @@ def test_the_table_of_jobs_has_a_row_a_job_in_input_order(drawn: Schedule) -> No
     assert isinstance(jobs["outcome"].dtype, pd.CategoricalDtype)
 
 
-def test_the_table_says_how_often_each_job_ran(interrupted: Schedule) -> None:
-    assert interrupted.jobs["attempts"].tolist() == [2, 1, 1]
-
-
 def test_all_attempts_begin_with_the_last_of_each_job(interrupted: Schedule, drawn: Schedule) -> None:
     runs = interrupted.all_attempts()
     assert runs["row"].tolist() == [0, 1, 2, 0]
@@ -114,16 +78,14 @@ def test_all_attempts_begin_with_the_last_of_each_job(interrupted: Schedule, dra
     assert runs["start_s"].tolist() == [12, 4, 2, 0]
     assert runs["end_s"].tolist() == [22, 12, 6, 4]
     assert runs["outcome"].tolist() == [0, 0, 2, 2]
+    assert interrupted.jobs["attempts"].tolist() == [2, 1, 1]
     pd.testing.assert_series_equal(drawn.all_attempts()["start_s"], drawn.jobs["start_s"])
 
 
-def test_the_queue_and_the_cores_are_known_over_time(drawn: Schedule) -> None:
+def test_the_queue_and_the_cores_are_known_over_time(drawn: Schedule, interrupted: Schedule) -> None:
     queue, used = drawn.queue_length(), drawn.cores_used()
     assert queue.to_dict("list") == {"time_s": [0, 5, 10, 14, 30], "queue_length": [1, 2, 1, 0, 1]}
     assert used.to_dict("list") == {"time_s": [0, 10, 14, 20, 80], "cores_used": [2, 4, 0, 3, 0]}
-
-
-def test_interrupted_jobs_wait_again(interrupted: Schedule) -> None:
     queue, used = interrupted.queue_length(), interrupted.cores_used()
     # job 2 waits from 1 to 4, job 1 from 4 to 12, job 3 from 6 on
     assert queue.to_dict("list") == {"time_s": [1, 6, 12], "queue_length": [1, 2, 1]}
@@ -153,21 +115,14 @@ def test_metrics_of_a_drawn_schedule_are_those_worked_out_by_hand(drawn: Schedul
         "p95_wait_s": 9.85,
         "max_wait_s": 10,
         "mean_response_s": 93 / 4,
-        "median_response_s": 12,
-        "max_response_s": 60,
         # 10 / 10, 14 / 4, none of job 3, 60 / 60
         "mean_slowdown": 5.5 / 3,
-        "median_slowdown": 1,
-        "max_slowdown": 3.5,
         "jobs_without_slowdown": 1,
         "mean_bounded_slowdown": 4.4 / 4,
         "max_bounded_slowdown": 1.4,
         "mean_per_processor_bounded_slowdown": 1,
-        "max_per_processor_bounded_slowdown": 1,
         # 10 / 10, 14 / 4, none of job 3, 60 / 100
         "mean_stretch": 5.1 / 3,
-        "median_stretch": 1,
-        "max_stretch": 3.5,
         "jobs_without_stretch": 1,
         # (10 x 2 + 4 x 4 + 60 x 3) core-seconds of 4 cores from 0 to 80
         "utilisation": 216 / 320,
@@ -183,21 +138,7 @@ def test_metrics_of_a_drawn_schedule_are_those_worked_out_by_hand(drawn: Schedul
         "uncounted_jobs": 0,
     }
     assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-14)
-
-
-def test_every_metric_is_named_with_its_statistic_and_unit(drawn: Schedule) -> None:
-    of_jobs = ("wait_s", "response_s", "slowdown", "bounded_slowdown", "per_processor_bounded_slowdown", "stretch")
-    named = [f"{statistic}_{name}" for name in of_jobs for statistic in ("mean", "median", "p95", "max")]
-    assert list(drawn.metrics()) == [
-        *named,
-        *("utilisation", "makespan_s", "throughput_jobs_per_hour", "mean_queue_length", "max_queue_length"),
-        *("jobs", "completed", "killed", "unfinished", "uncounted_jobs"),
-        *("jobs_without_slowdown", "jobs_without_stretch"),
-    ]
-    assert all(type(value) in {int, float} for value in drawn.metrics().values())
-
-
-def test_a_smaller_tau_bounds_less(drawn: Schedule) -> None:
+    assert all(type(value) in {int, float} for value in found.values())
     # 10 / 10, 14 / 4, 9 / 1, 60 / 60
     assert drawn.metrics(tau_s=1)["mean_bounded_slowdown"] == 14.5 / 4
 
@@ -254,10 +195,6 @@ def test_the_mean_bounded_slowdown_of_published_runs_is_the_published_one(shared
 # -- files ---------------------------------------------------------------------------------------
 
 
-def test_the_head_of_the_table_of_jobs_shows_waits_on_a_terminal(drawn: Schedule) -> None:
-    assert "wait_s" in str(drawn.jobs.head())
-
-
 def test_csv_holds_the_table_of_jobs(drawn: Schedule, tmp_path: Path) -> None:
     drawn.to_csv(tmp_path / "jobs.csv")
     again = pd.read_csv(tmp_path / "jobs.csv")
@@ -265,7 +202,9 @@ def test_csv_holds_the_table_of_jobs(drawn: Schedule, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(again, expected, check_dtype=False)
     first = (tmp_path / "jobs.csv").read_text().splitlines()[1]
     assert first == "1,0.0,0.0,0.0,10.0,10.0,10.0,10.0,10.0,2,-1,completed,True"
-    assert [path.name for path in tmp_path.iterdir()] == ["jobs.csv"]
+    for write in (drawn.to_csv, drawn.to_parquet):
+        with pytest.raises(FileNotFoundError, match="nowhere is not a folder"):  # as `replacing` has it
+            write(tmp_path / "nowhere" / "jobs.csv")
 
 
 def test_parquet_holds_the_table_and_how_it_was_made(drawn: Schedule, tmp_path: Path) -> None:
@@ -278,29 +217,6 @@ def test_parquet_holds_the_table_and_how_it_was_made(drawn: Schedule, tmp_path: 
     assert {**reported, "own": ""} == {"order": "SAF", "threshold_s": 5, "queue_depth": None, "warm_jobs": 0, "own": ""}
     assert isinstance(reported["own"], str)
     assert [path.name for path in tmp_path.iterdir()] == ["jobs.parquet"]
-
-
-def test_a_failed_write_leaves_the_old_file_and_no_other(
-    drawn: Schedule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn.to_csv(tmp_path / "jobs.csv")
-    before = (tmp_path / "jobs.csv").read_bytes()
-
-    def half(self: pd.DataFrame, path: Path, **_: object) -> None:
-        path.write_text("half")
-        raise OSError("the disk is full")
-
-    monkeypatch.setattr(pd.DataFrame, "to_csv", half)
-    with pytest.raises(OSError, match="disk is full"):
-        drawn.to_csv(tmp_path / "jobs.csv")
-    assert (tmp_path / "jobs.csv").read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["jobs.csv"]
-
-
-def test_a_missing_folder_is_named(drawn: Schedule, tmp_path: Path) -> None:
-    for write in (drawn.to_csv, drawn.to_parquet):
-        with pytest.raises(FileNotFoundError, match="nowhere is not a folder"):
-            write(tmp_path / "nowhere" / "jobs.csv")
 
 
 # -- clusters, workflows and machines together -----------------------------------------------------
@@ -328,9 +244,12 @@ def test_jobs_and_workflows_are_judged_together() -> None:
     assert schedule.jobs["outcome"].tolist() == ["completed", "finished", "unfinished"]
     assert schedule.tasks["cluster"].tolist() == ["a", "a", "b", None]
     assert schedule.workflows["finish_s"].tolist() == [16]
-    assert repr(schedule) == "<Schedule of 'workload': 2 rigid jobs, 1 workflow of 2 tasks on 6 cores of 2 clusters>"
-    again = pickle.loads(pickle.dumps(schedule))
+    named = replace(schedule, about={"order": "SAF", "seed": 1})
+    says = "2 rigid jobs, 1 workflow of 2 tasks on 6 cores of 2 clusters, order=SAF"
+    assert repr(named) == f"<Schedule of 'workload': {says}>"
+    again = pickle.loads(pickle.dumps(named))
     pd.testing.assert_frame_equal(again.jobs, schedule.jobs)
+    assert again.about == named.about
 
 
 def test_what_ran_on_one_cluster_is_a_schedule_of_its_own() -> None:
@@ -339,21 +258,6 @@ def test_what_ran_on_one_cluster_is_a_schedule_of_its_own() -> None:
     assert mixed().on(1).start_s.tolist() == [10]
     with pytest.raises(sm.UnknownNameError, match="unknown cluster 'c'; known: a, b"):
         mixed().on("c")
-
-
-@pytest.mark.parametrize(
-    ("values", "text"),
-    [
-        ({"start_s": [0, 0, 3, NAN], "end_s": [10, 4, 9, NAN]}, r"\(data\): job 2, task 1 starts at 3.0 s, before"),
-        ({"cluster": [0, 0, 5, -1]}, r"\(outcome\): job 2, task 1 starts at 10.0 s on cluster 5, which there is not"),
-        ({"clusters": [("a", 1), ("b", 5)]}, r"\(width\): job 1 starts at 0.0 s on 2 cores, which must be 1 to 1"),
-        ({"clusters": [("a", 2), ("b", 4)]}, r"\(capacity\): job 2, task 0 .* 3 in use; cluster 'a' has 2"),
-        ({"workflow_outcome": [2]}, r"\(outcome\): job 2, task 0 of a rejected job starts"),
-    ],
-)
-def test_the_rules_hold_for_jobs_and_tasks_on_several_clusters(values: dict[str, list], text: str) -> None:
-    with pytest.raises(sm.IllegalScheduleError, match=text):
-        replace(mixed(), **values).validate()
 
 
 def test_a_pool_of_cores_is_one_machine_that_is_always_on(drawn: Schedule) -> None:

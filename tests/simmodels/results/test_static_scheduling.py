@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,47 +11,20 @@ from simmodels.results.static_scheduling import Problem, Solution, solve, static
 METHODS = ("HEFT", "CPOP", "PEFT")
 
 
-def problem(cost: list[list[float]], sends: dict[int, dict[int, float]]) -> Problem:
-    """Costs by processor; what each task sends to whom, numbered from 1 as in the papers."""
-    edges = {(a - 1, b - 1): delay for a, to in sends.items() for b, delay in to.items()}
-    return Problem(np.transpose(cost), list(edges), list(edges.values()))
+def problem(cost: list[str], sends: str) -> Problem:
+    """Costs by processor; what a task sends to another, numbered from 1 as in the papers."""
+    edges = [tuple(map(int, re.split("[-:]", each))) for each in sends.split()]
+    costs = np.array([row.split() for row in cost], np.float64)
+    return Problem(costs.T, [(a - 1, b - 1) for a, b, _ in edges], [delay for *_, delay in edges])
 
 
 TOPCUOGLU = problem(
-    [
-        [14, 13, 11, 13, 12, 13, 7, 5, 18, 21],
-        [16, 19, 13, 8, 13, 16, 15, 11, 12, 7],
-        [9, 18, 19, 17, 10, 9, 11, 14, 20, 16],
-    ],
-    {
-        1: {2: 18, 3: 12, 4: 9, 5: 11, 6: 14},
-        2: {8: 19, 9: 16},
-        3: {7: 23},
-        4: {8: 27, 9: 23},
-        5: {9: 13},
-        6: {8: 15},
-        7: {10: 17},
-        8: {10: 11},
-        9: {10: 13},
-    },
+    ["14 13 11 13 12 13 7 5 18 21", "16 19 13 8 13 16 15 11 12 7", "9 18 19 17 10 9 11 14 20 16"],
+    "1-2:18 1-3:12 1-4:9 1-5:11 1-6:14 2-8:19 2-9:16 3-7:23 4-8:27 4-9:23 5-9:13 6-8:15 7-10:17 8-10:11 9-10:13",
 )
 ARABNEJAD = problem(
-    [
-        [22, 22, 32, 7, 29, 26, 14, 29, 15, 13],
-        [21, 18, 27, 10, 27, 17, 25, 23, 21, 16],
-        [36, 18, 43, 4, 35, 24, 30, 36, 8, 33],
-    ],
-    {
-        1: {2: 17, 3: 31, 4: 29, 5: 13, 6: 7},
-        2: {8: 3, 9: 30},
-        3: {7: 16},
-        4: {8: 11, 9: 7},
-        5: {9: 57},
-        6: {8: 5},
-        7: {10: 9},
-        8: {10: 42},
-        9: {10: 7},
-    },
+    ["22 22 32 7 29 26 14 29 15 13", "21 18 27 10 27 17 25 23 21 16", "36 18 43 4 35 24 30 36 8 33"],
+    "1-2:17 1-3:31 1-4:29 1-5:13 1-6:7 2-8:3 2-9:30 3-7:16 4-8:11 4-9:7 5-9:57 6-8:5 7-10:9 8-10:42 9-10:7",
 )
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 import workloads as wl
-from tests.model_scripts import machines_on, queue_on, scheduled
+from tests.model_scripts import machines_on
 from tests.refused import refused
 
 FORK = [(0, 1), (0, 2), (1, 3), (2, 3)]
@@ -44,16 +44,6 @@ def test_an_auction_shows_starts_clusters_and_waits_for_cores() -> None:
     assert nx.utils.graphs_equal(pickle.loads(pickle.dumps(schedule)).graph(7), drawn)
 
 
-def test_both_engines_show_the_same_graph() -> None:
-    jobs = [fork(job_id, 4.0 * job_id) for job_id in range(4)]
-    options: dict[str, Any] = {"clusters": [("a", 4), ("b", 5)], "bid": "SRTF"}
-    for job_id in range(4):
-        one, other = (
-            sm.simulate_workflows(jobs, **options, engine=engine).graph(job_id) for engine in ("simpy", "compiled")
-        )
-        assert nx.utils.graphs_equal(one, other)
-
-
 @given(st.integers(0, 10**6), st.sampled_from(["cluster", "kind", "none"]))
 def test_a_task_is_ready_when_its_job_and_the_data_of_its_predecessors_are_there(
     seed: int, network: Literal["cluster", "kind", "none"]
@@ -79,35 +69,26 @@ def test_a_task_is_ready_when_its_job_and_the_data_of_its_predecessors_are_there
             assert of["wait_s"] == of["start_s"] - max(ready_s) >= 0
 
 
-def test_workflows_behind_a_queue_beside_rigid_jobs_have_their_own_results() -> None:
-    _, queue = queue_on(4, name="c")
-    job = fork(kind="A")
-    schedule = scheduled(queue, sm.Workload([1], [0.0], [12.0], [12.0], [4]), [job])
-    drawn = schedule.graph(job)
-    assert of(drawn, "start_s") == [12, 22, 42, 47]  # 4 cores: the third task waits for the second
-    assert of(drawn, "wait_s") == [7, 0, 20, 0]
-    assert of(drawn, "cluster") == ["c"] * 4
-    with refused("...no workflow of the schedule of 'workload' has job_id 1; it has 1 workflows..."):
-        schedule.graph(1)
-    with pytest.raises(sm.RequestError, match="no workflow of the schedule"):
-        schedule.on("c").graph(7)
-
-
 def test_a_lost_attempt_counts_and_what_never_started_has_no_times() -> None:
     env, cluster = machines_on(1, 4)
     queue = sm.QueueScheduler(env, cluster)
     sm.Source(env, [fork(submit_s=0.0)], into=queue)
-    changes = sm.Capacity([0.0, 6.0, 8.0], [1, 0, 1])
-    sm.TraceCapacity(env, cluster, changes)
+    sm.Source(env, sm.Workload([1], [10.0], [2.0], [2.0], [4]), into=queue)  # beside rigid jobs
+    sm.TraceCapacity(env, cluster, sm.Capacity([0.0, 6.0, 8.0], [1, 0, 1]))
     recorder = sm.Recorder(env)
     env.run(until=30)
-    drawn = recorder.schedule().validate().graph(7)
+    schedule = recorder.schedule().validate()
+    drawn = schedule.graph(7)
     assert of(drawn, "attempts") == [2, 1, 0, 0]
-    assert of(drawn, "start_s") == [8, 18, None, None]
+    assert of(drawn, "start_s") == [8, 20, None, None]
     assert of(drawn, "end_s") == [18, None, None, None]
-    assert of(drawn, "wait_s") == [8, 0, None, None]
+    assert of(drawn, "wait_s") == [8, 2, None, None]
     assert of(drawn, "cluster") == ["c", "c", None, None]
     assert drawn.graph["outcome"] == "unfinished"
+    with refused("...no workflow of the schedule of 'workload' has job_id 1; it has 1 workflows..."):
+        schedule.graph(1)
+    with pytest.raises(sm.RequestError, match="no workflow of the schedule"):
+        schedule.on("c").graph(7)
 
 
 def test_a_workflow_that_is_not_in_the_schedule_is_refused() -> None:
