@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.work.workload import COLUMNS, Job, Workload
+from tests.refused import refused
 
 WHOLE = st.integers(-(2**40), 2**40)
 SECONDS = st.integers(0, 10**7).map(float) | st.floats(0, 1e7, allow_nan=False)
@@ -81,21 +82,11 @@ def test_columns_have_their_types_whatever_numbers_they_came_as() -> None:
     for name in ("job_id", "cores", "user_id"):
         assert getattr(given, name).dtype == np.int64
     assert given.cores.tolist() == [1, 2, 3]
-
-
-def test_what_is_left_out_is_filled_in() -> None:
-    given = small()
     assert given.user_id.tolist() == [-1, -1, -1]
     assert (given.name, given.max_cores, given.start_unix_s, given.header) == ("workload", None, None, ())
     assert (dict(given.counts), dict(given.extras)) == ({}, {})
-
-
-def test_a_workload_without_jobs_has_typed_columns() -> None:
-    empty = Workload([], [], [], [], [])  # type: ignore[arg-type]
-    assert len(empty) == 0
-    assert [getattr(empty, name).dtype.kind for name in COLUMNS] == ["i", "f", "f", "f", "i", "i"]
-    assert len(empty.head(3)) == len(empty.between(0, 1)) == len(empty.shift()) == len(empty.scale_load(2.0)) == 0
-    assert same(Workload.from_frame(empty.to_frame()), empty)
+    assert repr(small()) == "<Workload 'workload': 3 jobs>"
+    assert repr(small(name="KTH", max_cores=100)) == "<Workload 'KTH': 3 jobs, max_cores=100>"
 
 
 def test_no_column_and_no_field_can_be_changed_in_place() -> None:
@@ -141,41 +132,27 @@ def test_an_array_that_nobody_can_change_is_not_copied() -> None:
     ("changes", "text"),
     [
         ({"cores": [1, 2]}, "column cores has 2 rows; job_id has 3"),
-        ({"user_id": [1, 2, 3, 4]}, "column user_id has 4 rows; job_id has 3"),
         ({"runtime_s": [[1.0], [2.0], [3.0]]}, "column runtime_s has 2 dimensions; a column has one"),
-        ({"job_id": 7}, "column job_id has 0 dimensions; a column has one"),
         ({"cores": ["1", "2", "3"]}, "column cores, row 0, must be a number (got '1')"),
         ({"cores": [1, None, 3]}, "column cores, row 1, must be a number (got None)"),
         ({"job_id": [1, 2**80, 3]}, "column job_id must be numbers (got object)"),
-        (
-            {"submit_s": pd.to_datetime(["2024-01-01", "2024-01-02", "2024-01-03"])},
-            "column submit_s must be numbers (got dates); (t - t.min()).dt.total_seconds() makes seconds of dates",
-        ),
+        ({"submit_s": pd.to_datetime(["2024-01-01"] * 3)}, "column submit_s must be numbers (got dates); ... of dates"),
         ({"submit_s": [0.0, np.nan, 1.0]}, "column submit_s, row 1, must be a finite number (got nan)"),
-        ({"cores": [1.0, 2.0, np.inf]}, "column cores, row 2, must be a finite number (got inf)"),
         ({"cores": [1.0, 2.5, 3.0]}, "column cores, row 1, must be an integer of 64 bits (got 2.5)"),
         ({"job_id": [1.0, 2.0, 1e300]}, "column job_id, row 2, must be an integer of 64 bits (got 1e+300)"),
         (
             {"job_id": np.array([1, 2, 2**63], np.uint64)},
-            "column job_id, row 2, must be an integer of 64 bits (got 9223372036854775808)",
+            "column job_id, row 2, ... of 64 bits (got 9223372036854775808)",
         ),
         ({"extras": {"queue": np.zeros(2)}}, "column queue has 2 rows; job_id has 3"),
         ({"extras": {"queue": np.zeros((3, 2))}}, "column queue has 2 dimensions; a column has one"),
-        (
-            {"extras": {"cores": np.zeros(3)}},
-            "a further column is named cores; give it a name other than those of the six",
-        ),
+        ({"extras": {"cores": np.zeros(3)}}, "a further column is named cores; give it a name other than those of ..."),
         ({"max_cores": 0}, "max_cores must be an integer >= 1, or None (got 0)"),
     ],
 )
 def test_columns_that_do_not_fit_are_refused(changes: dict[str, object], text: str) -> None:
-    with pytest.raises(sm.RequestError) as caught:
+    with refused(text):
         small(**changes)
-    assert str(caught.value) == text
-
-
-def test_jobs_that_cannot_run_are_kept() -> None:
-    assert len(small(cores=[0, -1, 3], runtime_s=[-1.0, 0.0, 1.0])) == 3
 
 
 # -- copies -----------------------------------------------------------------------------------------
@@ -201,11 +178,6 @@ def test_a_class_of_ones_own_is_kept_by_cutting_moving_and_pickling() -> None:
     for made in (given.head(2), given.shift(), given.scale_load(2.0), pickle.loads(pickle.dumps(given))):
         assert type(made) is Named
     assert type(Named.from_frame(given.to_frame())) is Named
-
-
-def test_its_line_says_name_jobs_and_size() -> None:
-    assert repr(small()) == "<Workload 'workload': 3 jobs>"
-    assert repr(small(name="KTH", max_cores=100)) == "<Workload 'KTH': 3 jobs, max_cores=100>"
 
 
 # -- take, head, between ----------------------------------------------------------------------------
@@ -255,18 +227,13 @@ def test_windows_side_by_side_share_no_job_and_lose_none(given: Workload, a: flo
         (lambda jobs: jobs.between(2.0, 1.0), "start_s must be at most end_s, 1.0 (got 2.0)"),
         (lambda jobs: jobs.between(np.nan, 1.0), "start_s must be a number of seconds (got nan)"),
         (lambda jobs: jobs.between(0.0, np.nan), "end_s must be a number of seconds (got nan)"),
-        (lambda jobs: jobs.shift(np.nan), "by_s must be a finite number of seconds (got nan)"),
         (lambda jobs: jobs.shift(-np.inf), "by_s must be a finite number of seconds (got -inf)"),
         (lambda jobs: jobs.scale_load(0.0), "factor must be a finite number > 0 (got 0.0)"),
-        (lambda jobs: jobs.scale_load(-1.0), "factor must be a finite number > 0 (got -1.0)"),
-        (lambda jobs: jobs.scale_load(np.nan), "factor must be a finite number > 0 (got nan)"),
-        (lambda jobs: jobs.scale_load(np.inf), "factor must be a finite number > 0 (got inf)"),
     ],
 )
 def test_a_cut_or_a_move_that_cannot_be_is_refused(call: Callable[[Workload], object], text: str) -> None:
-    with pytest.raises(sm.RequestError) as caught:
+    with refused(text):
         call(small(start_unix_s=0))
-    assert str(caught.value) == text
 
 
 # -- shift, scale_load ------------------------------------------------------------------------------
@@ -286,11 +253,8 @@ def test_a_shift_by_whole_seconds_there_and_back_keeps_the_instants(given: Workl
     assert (shifted.submit_s == whole.submit_s + by_s).all()
     if whole.start_unix_s is not None:
         assert shifted.start_unix_s == whole.start_unix_s - by_s
+        assert whole.shift(by_s + 0.5).start_unix_s is None
     assert same(shifted.shift(float(-by_s)), whole)
-
-
-def test_a_shift_by_a_fraction_forgets_the_instant_of_zero() -> None:
-    assert small(start_unix_s=1000).shift(0.5).start_unix_s is None
 
 
 @given(workloads(min_jobs=1), st.sampled_from([0.25, 0.5, 0.9, 1.0, 1.7, 2.0, 8.0]))
@@ -341,40 +305,27 @@ def test_what_is_runnable_is_required_without_an_error(given: Workload, cores: i
         given.require_runnable(cores)
 
 
-def test_a_job_is_known_if_its_cores_and_its_runtime_are() -> None:
-    assert small(cores=[-1, 2, 3], runtime_s=[1, -1, 0]).known().tolist() == [False, False, True]
-
-
 APART = "between -2**53 and 2**53 s, beyond which floats cannot represent every second"
 
 
 @pytest.mark.parametrize(
-    ("change", "text"),
+    ("changes", "text"),
     [
-        (lambda: small(cores=[1, 9, 3]), "job 2: needs 9 cores, and the machine has 3"),
-        (lambda: small(cores=[1, 0, 3]), "job 2: cores must be an integer >= 1 (got 0)"),
-        (lambda: small(runtime_s=[1, -2, 3]), "job 2: runtime_s must be a number of seconds >= 0 (got -2.0)"),
-        (lambda: small(estimate_s=[1, -0.5, 3]), "job 2: estimate_s must be a number of seconds >= 0 (got -0.5)"),
-        (lambda: small(submit_s=[0, 1e16, 2]), f"job 2: submit_s must be {APART} (got 1e+16)"),
-        (lambda: small(submit_s=[0, -(2**53), 2]), f"job 2: submit_s must be {APART} (got -9007199254740992.0)"),
-        (
-            lambda: small(submit_s=[0, 2**53 - 1, 2]),
-            f"job 2: submit_s + runtime_s must be {APART} (got 9007199254740996.0)",
-        ),
-        (
-            lambda: small(cores=[9, 0, 3]),
-            "job 1: needs 9 cores, and the machine has 3 (1 more job of this input is refused too)",
-        ),
+        ({"cores": [1, 9, 3]}, "job 2: needs 9 cores, and the machine has 3"),
+        ({"cores": [1, 0, 3]}, "job 2: cores must be an integer >= 1 (got 0)"),
+        ({"runtime_s": [1, -2, 3]}, "job 2: runtime_s must be a number of seconds >= 0 (got -2.0)"),
+        ({"estimate_s": [1, -0.5, 3]}, "job 2: estimate_s must be a number of seconds >= 0 (got -0.5)"),
+        ({"submit_s": [0, 1e16, 2]}, f"job 2: submit_s must be {APART} (got 1e+16)"),
+        ({"submit_s": [0, -(2**53), 2]}, f"job 2: submit_s must be {APART} (got -9007199254740992.0)"),
+        ({"submit_s": [0, 2**53 - 1, 2]}, f"job 2: submit_s + runtime_s must be {APART} (got 9007199254740996.0)"),
+        ({"cores": [9, 0, 3]}, "job 1: needs 9 cores, ... has 3 (1 more job of this input is refused too)"),
     ],
 )
-def test_a_job_that_can_never_run_is_refused_by_name(change: Callable[[], Workload], text: str) -> None:
-    with pytest.raises(sm.ImpossibleJobError) as caught:
-        change().require_runnable(3)
-    assert str(caught.value) == text
-
-
-def test_a_job_of_no_runtime_or_wide_as_the_machine_can_run() -> None:
+def test_a_job_that_can_never_run_is_refused_by_name(changes: dict[str, object], text: str) -> None:
+    with refused(text, sm.ImpossibleJobError):
+        small(**changes).require_runnable(3)
     small(runtime_s=[0, 0, 0], estimate_s=[0, 0, 0], cores=[3, 3, 3]).require_runnable(3)
+    assert small(cores=[-1, 2, 3], runtime_s=[1, -1, 0]).known().tolist() == [False, False, True]
 
 
 def flow(job_id: int, *runtimes_s: float) -> sm.Workflow:
