@@ -69,41 +69,28 @@ def test_each_job_starts_when_it_does_if_none_is_held(how: dict[str, Any], seed:
 
 
 @pytest.mark.parametrize("how", HOW, ids=str)
-@pytest.mark.parametrize("seed", range(3))
-def test_those_that_wait_are_the_same_whether_or_not_they_are_held(how: dict[str, Any], seed: int) -> None:
-    jobs, _ = crowd(seed)
-    options = QueueOptions.checked(**how, limits=[{"by": "user", "jobs": 1}, {"by": "queue", "cores": 16}])
-    one, other = (Replay(jobs, cores=32, options=options) for _ in range(2))
-    hold_nothing(other._queue)
-    most = 0
-    for until_s in np.arange(50.0, 2000.0, 50.0):
-        for replay in (one, other):
-            replay.run(until_s)
-        most = max(most, held(one._queue))
-        assert one.waiting_slots().tolist() == other.waiting_slots().tolist()
-    assert most > 0
-    for replay in (one, other):
-        replay.run()
-    assert one.start_s.tolist() == other.start_s.tolist()
-
-
-@pytest.mark.parametrize("how", HOW, ids=str)
-def test_a_snapshot_leaves_what_is_held_where_it_is(how: dict[str, Any]) -> None:
+def test_those_that_wait_are_the_same_whether_or_not_they_are_held_and_a_snapshot_changes_nothing(
+    how: dict[str, Any],
+) -> None:
     jobs, _ = crowd(0)
     options = QueueOptions.checked(**how, limits=[{"by": "user", "jobs": 1}, {"by": "queue", "cores": 16}])
-    replay, whole = (Replay(jobs, cores=32, options=options) for _ in range(2))
+    replay, other, whole = (Replay(jobs, cores=32, options=options) for _ in range(3))
+    hold_nothing(other._queue)
     whole.run()
     starts = dict(zip(jobs.job_id.tolist(), whole.start_s.tolist(), strict=True))
     most = 0
-    for until_s in np.arange(50.0, 2000.0, 150.0):
+    for until_s in np.arange(50.0, 2000.0, 100.0):
         replay.run(until_s)
+        other.run(until_s)
         before = held(replay._queue)
         most = max(most, before)
         fork = replay.snapshot().fork()
         assert held(replay._queue) == before
+        assert replay.waiting_slots().tolist() == other.waiting_slots().tolist()
         fork.run()
         found = dict(zip(fork.workload.job_id.tolist(), fork.start_s.tolist(), strict=True))
         assert found == {job: starts[job] for job in found}
     assert most > 0
     replay.run()
-    assert replay.start_s.tolist() == whole.start_s.tolist()
+    other.run()
+    assert replay.start_s.tolist() == other.start_s.tolist() == whole.start_s.tolist()

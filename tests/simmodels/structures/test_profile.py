@@ -2,8 +2,7 @@ import itertools
 import math
 
 import numpy as np
-import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simmodels.structures.profile import (
@@ -73,10 +72,14 @@ def assert_same(profile: object, plain: Steps) -> None:
 
 
 @given(st.integers(0, 4), st.integers(0, 6), changes)
+@example(0, 500, [(float(i), 1.0, i % 7 + 1) for i in range(1, 1000, 2)])  # it grows
 def test_add_changes_the_cores_free_in_the_interval_and_nowhere_else(
     now: int, free: int, given_changes: list[Change]
 ) -> None:
-    assert_same(*built(float(now), free, given_changes))
+    profile, plain = built(float(now), free, given_changes)
+    assert_same(profile, plain)
+    reset(profile, 7.0, 2)
+    assert profile.steps() == [(7.0, 2)]
 
 
 @given(st.integers(0, 6), changes, instants, changes)
@@ -144,29 +147,6 @@ def test_most_free_is_the_highest_step_between_two_instants(
     start = max(start, plain.now)
     expected = max(plain.free(at) for at in [start, *(at for at in plain.corners() if start < at < start + length)])
     assert most_free(profile, start, start + length) == expected
-
-
-def test_it_grows_beyond_its_first_room() -> None:
-    profile, plain = built(0.0, 500, [(float(i), 1.0, i % 7 + 1) for i in range(1, 1000, 2)])
-    assert_same(profile, plain)
-    assert len(profile.steps()) == 1001
-
-
-def test_reset_forgets_everything() -> None:
-    profile, _ = built(0.0, 3, [(1.0, 2.0, 4)])
-    reset(profile, 7.0, 2)
-    assert profile.steps() == [(7.0, 2)]
-
-
-@pytest.mark.parametrize(
-    ("cores", "duration", "start"),
-    [(1, 3.0, 0.0), (2, 3.0, 4.0), (2, 2.0, 0.0), (3, 0.0, 4.0), (4, 1.0, 10.0), (5, 1.0, math.inf)],
-)
-def test_earliest_of_a_drawn_profile(cores: int, duration: float, start: float) -> None:
-    # free: 2 from 0, 1 from 2, 3 from 4, 4 from 10 on
-    profile, _ = built(0.0, 4, [(0.0, 10.0, -1), (0.0, 4.0, -1), (2.0, 2.0, -1)])
-    assert profile.steps() == [(0.0, 2), (2.0, 1), (4.0, 3), (10.0, 4)]
-    assert earliest(profile, 0.0, cores, duration) == start
 
 
 @given(changes, instants, st.lists(st.tuples(st.integers(1, 4), lengths, instants), min_size=1, max_size=12))
