@@ -1,7 +1,5 @@
 """The state of a queue, event by event."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -11,7 +9,7 @@ from simmodels.passes import queue_events as events
 from simmodels.passes.queue_order import set_order
 from simmodels.policies.orders import find_order
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.structures.queue_state import grow, reservations, waiting_slots
+from simmodels.structures.queue_state import waiting_slots
 from simmodels.structures.structure import address_of
 from tests.naive import Naive, Row
 
@@ -56,103 +54,11 @@ class Stepped:
     def waiting(self) -> list[int]:
         return waiting_slots(self.queue).tolist()
 
-    @property
-    def reserved(self) -> list[float]:
-        return reservations(self.queue).tolist()
-
 
 # -- lost jobs and changing capacity ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
-def test_a_lost_job_waits_again_at_its_old_place(backfilling: str) -> None:
-    queue = Stepped([(0, 10, 2), (1, 10, 2), (2, 10, 2)], free=2, backfilling=backfilling)
-    queue.arrive(0)
-    assert queue.decide(0) == [0]
-    queue.arrive(1, 2)
-    assert queue.decide(2) == []
-    assert queue.waiting == [1, 2]
-    queue.requeue(0, 5)
-    assert queue.waiting == [0, 1, 2]
-    assert queue.decide(5) == [0]
-    queue.finish(0, 15)
-    assert queue.decide(15) == [1]
-
-
-@pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
-def test_cores_that_are_off_are_not_given_away(backfilling: str) -> None:
-    queue = Stepped([(0, 10, 3), (0, 10, 1)], free=4, backfilling=backfilling)
-    queue.power(-2)
-    queue.arrive(0, 2)
-    assert queue.decide(0) == ([] if backfilling == "none" else [1])
-    queue.power(2)
-    assert queue.decide(3) == ([0, 1] if backfilling == "none" else [0])
-
-
-def test_conservative_reserves_nothing_for_a_job_wider_than_what_is_on() -> None:
-    queue = Stepped([(0, 10, 4), (0, 10, 1)], free=2, backfilling="conservative")
-    queue.arrive(0, 2)
-    assert queue.decide(0) == [1]
-    assert queue.reserved[0] == math.inf
-    queue.power(2)
-    assert queue.decide(4) == []
-    assert queue.reserved[0] == 10.0
-
-
-def test_conservative_plans_again_when_cores_are_lost() -> None:
-    queue = Stepped([(0, 10, 2), (0, 5, 2), (0, 5, 1)], free=3, backfilling="conservative")
-    queue.arrive(0, 3)
-    assert queue.decide(0) == [0, 2]
-    assert queue.reserved[1] == 10.0
-    queue.power(-1)
-    queue.requeue(2, 1)  # its core was on the machine that went
-    assert queue.decide(1) == []
-    assert queue.reserved[1:] == [10.0, 15.0]
-
-
 # -- the window of queue_depth ------------------------------------------------------------------------
-
-
-def test_only_the_earliest_jobs_are_in_the_window() -> None:
-    queue = Stepped(
-        [(0, 9, 2), (1, 8, 2), (2, 1, 2), (3, 2, 2)], free=2, backfilling="none", order="SPF", queue_depth=2
-    )
-    queue.arrive(0)
-    assert queue.decide(0) == [0]
-    queue.arrive(3, 3)
-    assert queue.waiting == [2, 1]
-    queue.finish(0, 9)
-    assert queue.decide(9) == [2]
-    assert queue.waiting == [3, 1]
-
-
-def test_a_lost_job_drives_the_latest_out_of_a_full_window_and_it_comes_back() -> None:
-    jobs = [(slot, 10, 2) for slot in range(5)]
-    queue = Stepped(jobs, free=2, backfilling="none", queue_depth=2)
-    queue.arrive(0)
-    assert queue.decide(0) == [0]
-    queue.arrive(4, 4)
-    assert queue.waiting == [1, 2]
-    queue.requeue(0, 5)
-    assert queue.waiting == [0, 1]
-    for slot in range(5):
-        assert queue.decide(10 * slot + 5) == [slot]
-        assert queue.waiting == [later for later in range(5) if later > slot][:2]
-        queue.finish(slot, 10 * slot + 15)
-
-
-def test_a_lost_job_later_than_a_full_window_waits_outside() -> None:
-    queue = Stepped([(0, 10, 3), (1, 9, 3), (2, 1, 1), (3, 1, 3)], free=4, backfilling="greedy", queue_depth=2)
-    queue.arrive(0)
-    assert queue.decide(0) == [0]
-    queue.arrive(2, 2)
-    assert queue.decide(2) == [2]  # job 1 is the head
-    queue.arrive(3)
-    assert queue.waiting == [1, 3]
-    queue.requeue(2, 3)
-    assert queue.waiting == [1, 2]
-    assert queue.decide(3) == [2]
-    assert queue.waiting == [1, 3]
 
 
 def test_a_warm_job_that_is_lost_does_not_end_the_warm_up() -> None:
@@ -168,19 +74,6 @@ def test_a_warm_job_that_is_lost_does_not_end_the_warm_up() -> None:
 # -- another order --------------------------------------------------------------------------------------
 
 
-def test_another_order_holds_from_the_next_decision_on() -> None:
-    queue = Stepped([(0, 5, 1), (1, 9, 1), (2, 3, 1), (3, 7, 1)], free=1, backfilling="none")
-    queue.arrive(0)
-    queue.decide(0)
-    queue.arrive(3, 3)
-    assert queue.waiting == [1, 2, 3]
-    queue.set_order("SPF", None, 4)
-    assert queue.waiting == [2, 3, 1]
-    queue.set_order("LPF", None, 4)
-    queue.finish(0, 5)
-    assert queue.decide(5) == [1]
-
-
 @pytest.mark.parametrize("before", [None, "LPF"])
 @pytest.mark.parametrize(("after", "starts"), [("SPF", [3]), ("LPF", [2]), (None, [2])])
 def test_the_backfill_order_can_be_set_and_taken_back(before: str | None, after: str | None, starts: list[int]) -> None:
@@ -193,33 +86,6 @@ def test_the_backfill_order_can_be_set_and_taken_back(before: str | None, after:
     queue.set_order("FCFS", after, 2)
     queue.arrive(2, 2)
     assert queue.decide(2) == starts
-
-
-def test_set_order_keeps_thousands_of_waiting_jobs() -> None:
-    rng = np.random.default_rng(0)
-    estimate = rng.permutation(3000)
-    queue = Stepped([(0.0, float(lasts), 1) for lasts in estimate], free=0, backfilling="easy")
-    queue.arrive(0, 3000)
-    queue.set_order("SPF", "LPF", 0)
-    assert queue.waiting == np.argsort(estimate).tolist()
-    queue.power(2)
-    assert queue.decide(0) == np.argsort(estimate)[:2].tolist()
-
-
-def test_grow_makes_room_and_keeps_what_is_there() -> None:
-    queue = Stepped([(0, 5, 2), (1, 5, 2)], free=2, backfilling="conservative")
-    queue.arrive(0, 2)
-    assert queue.decide(0) == [0]
-    columns = grow(queue.queue, 4, np.empty(0))
-    assert [len(column) for column in columns] == [4, 4, 4, 4]
-    assert columns[0][:2].tolist() == [0.0, 1.0]
-    for column, values in zip(columns, ([2, 3], [1, 1], [1, 1], [1, 2]), strict=True):
-        column[2:] = values
-    queue.arrive(3, 2)
-    assert queue.waiting == [1, 2, 3]
-    queue.finish(0, 5)
-    assert queue.decide(5) == [1]
-    assert queue.reserved[2:] == [10.0, 11.0]
 
 
 # -- everything at once, against the naive simulator ----------------------------------------------------

@@ -38,18 +38,7 @@ class Machines:
         return int(take_effect(self.states, self.by, self.reported, number, machines, mode, draws, now))
 
 
-def test_the_highest_go_first_and_the_lowest_come_first() -> None:
-    five = Machines("ooooo")
-    assert five.change(0, 3) == 2
-    assert str(five) == "ooo--"
-    assert five.by.tolist() == [-1, -1, -1, 0, 0]
-    five.change(1, 1, DRAIN)
-    assert str(five) == "odd--"
-    assert five.change(2, 4) == 0
-    assert str(five) == "oooo-", "those that drain are called back"
-
-
-def test_who_was_given_notice_goes_first() -> None:
+def test_who_was_given_notice_goes_first_and_who_drains_comes_back() -> None:
     four = Machines("oooo")
     assert four.warn(2, now=10.0) == 2
     assert str(four) == "oonn"
@@ -59,14 +48,14 @@ def test_who_was_given_notice_goes_first() -> None:
     assert str(four) == "o---"
     assert four.reported.tolist() == [np.inf, 30, 10, 10]
     assert four.by.tolist() == [-1, 1, 1, 0]
-
-
-def test_notice_that_no_longer_holds_is_taken_back_from_the_lowest() -> None:
-    four = Machines("onnn")
-    assert four.warn(3) == 0
-    assert str(four) == "ooon"
+    four.change(2, 3)
+    four.change(3, 1, DRAIN)
+    assert str(four) == "odd-"
+    assert four.change(4, 2) == 0
+    assert str(four) == "ood-"
+    four.warn(1)
     assert four.warn(9) == 0
-    assert str(four) == "oooo"
+    assert str(four) == "ood-", "notice that no longer holds is taken back"
 
 
 def test_draws_say_who_goes_the_same_at_once_or_one_by_one() -> None:

@@ -40,46 +40,6 @@ def run(
     return runs
 
 
-def starts(jobs: Jobs, sizes: list[int], spans: list[naive_machines.Span], **options: Any) -> list[float]:  # noqa: ANN401  the same
-    """Return the start of each job's first attempt."""
-    return [each[0][0] for each in run(jobs, sizes, spans, **options)]
-
-
-def test_what_ends_before_a_maintenance_starts_and_the_rest_waits() -> None:
-    """With a day's notice nothing started for the day; a resource manager starts what ends before."""
-    day = 86_400.0
-    jobs = [(0.0, 3600.0, 3600.0, 2), (10.0, day, day, 1), (20.0, 100.0, 100.0, 4)]
-    assert starts(jobs, [4], [(0, 0.0, day, day + 60, "kill")]) == [0, day + 60, 3600]
-
-
-def test_the_head_is_reserved_on_machines_that_go() -> None:
-    """The head needs all 4 cores, from 10 s on: it ends before 30 s. The job of 15 s would delay it."""
-    jobs = [(0.0, 10.0, 10.0, 3), (1.0, 20.0, 20.0, 4), (2.0, 15.0, 15.0, 1), (3.0, 7.0, 7.0, 1)]
-    assert starts(jobs, [4], [(0, 0.0, 30.0, 40.0, "kill")]) == [0, 10, 40, 3]
-
-
-def test_cores_that_follow_each_other_on_two_machines_are_of_no_use() -> None:
-    """Machine 0 goes at 20 s, machine 1 is busy until 15 s: a core is free from 6 s on, but none for 30 s."""
-    jobs = [(0.0, 15.0, 15.0, 1), (1.0, 30.0, 30.0, 1), (2.0, 10.0, 10.0, 1)]
-    spans = [(0, 1.0, 20.0, 60.0, "kill")]
-    # The first job is on machine 0 until 15 s, the second on machine 1 until 31 s: the third does not end before 20 s.
-    assert starts(jobs, [1, 1], spans) == [0, 1, 31]
-    jobs = [(0.0, 5.0, 5.0, 1), (0.0, 15.0, 15.0, 1), (6.0, 30.0, 30.0, 1), (7.0, 10.0, 10.0, 1)]
-    assert starts(jobs, [1, 1], spans) == [0, 0, 15, 7]
-
-
-def test_a_job_may_have_cores_that_go_and_cores_that_stay() -> None:
-    jobs = [(2.0, 10.0, 10.0, 3), (3.0, 90.0, 90.0, 1), (4.0, 90.0, 90.0, 1)]
-    assert starts(jobs, [2, 2], [(0, 1.0, 20.0, 30.0, "kill")], backfilling="greedy") == [2, 3, 12]
-
-
-def test_who_is_behind_the_head_is_backfilled_whenever_it_was_submitted() -> None:
-    """The third job, the head, needs 4 cores: at 100 s. The second was submitted before it, the fourth is as short."""
-    jobs = [(0.0, 100.0, 100.0, 3), (1.0, 10.0, 10.0, 1), (1.0, 5.0, 5.0, 4), (1.0, 5.0, 5.0, 1)]
-    given: dict[str, Any] = {"order": "SPF", "backfill_order": "FCFS"}
-    assert starts(jobs, [4, 1], [(1, 0.0, 500.0, 510.0, "kill")], **given) == [0, 1, 100, 1]
-
-
 def test_own_schedulers_may_place_on_machines_under_notice_what_ends_before() -> None:
     class First(sm.Scheduler):
         def decide(self, now: float) -> Any:  # noqa: ANN401, ARG002
@@ -109,6 +69,36 @@ LIMITS = (
     [{"by": "user", "jobs": 2, "core_minutes": 1.5}, {"by": "user", "value": 0, "cores": 4}],
     [{"group": "both", "members": (0,)}, {"group": "one", "members": (0,), "parent": "both", "cores": 5}],
 )
+
+
+def rules_of_queues(limits: tuple[Any, ...], threshold_s: float) -> st.SearchStrategy[dict[str, Any]]:
+    """Draw the rules of a queue that the plain simulator of machines knows."""
+    rules: dict[str, list[Any]] = {
+        "backfilling": ["none", "greedy", "easy", "conservative"],
+        "order": ["FCFS", "SAF", "LQF", "SPF"],
+        "backfill_order": [None, "FCFS", "SAF", "SPF"],
+        "max_starts": [None, None, 1, 2],
+        "max_backfills": [None, None, 1, 2],
+        "threshold_s": [None, None, threshold_s],
+        "queue_depth": [None, None, 1, 3],
+        "warm_jobs": [0, 0, 2],
+        "overrun": ["run", "kill"],
+        "limits": [*limits],
+    }
+    return st.fixed_dictionaries({name: st.sampled_from(values) for name, values in rules.items()})
+
+
+def leave_out_what_does_not_go_together(rules: dict[str, Any]) -> None:
+    if rules["backfilling"] != "easy":
+        rules["backfill_order"] = None
+    if rules["backfilling"] == "none":
+        rules["max_backfills"] = None
+    if rules["queue_depth"] is not None:
+        rules["warm_jobs"] = 0
+    if rules["backfilling"] == "conservative":  # with promises that are kept, which the plain simulator makes again
+        rules["order"], rules["limits"] = "FCFS", None
+
+
 MODES = st.sampled_from(["kill", "drain", "checkpoint"])
 SPANS = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 20), st.integers(1, 15), MODES), max_size=4
@@ -119,20 +109,7 @@ SPANS = st.lists(
     jobs=JOBS,
     given_spans=SPANS,
     sizes=st.sampled_from([[2, 2, 2], [1, 3, 2], [4, 1, 1]]),
-    rules=st.fixed_dictionaries(
-        {
-            "backfilling": st.sampled_from(["none", "greedy", "easy", "conservative"]),
-            "order": st.sampled_from(["FCFS", "SAF", "LQF", "SPF"]),
-            "backfill_order": st.sampled_from([None, "FCFS", "SAF", "SPF"]),
-            "max_starts": st.sampled_from([None, None, 1, 2]),
-            "max_backfills": st.sampled_from([None, None, 1, 2]),
-            "threshold_s": st.sampled_from([None, None, 10]),
-            "queue_depth": st.sampled_from([None, None, 1, 3]),
-            "warm_jobs": st.sampled_from([0, 0, 2]),
-            "overrun": st.sampled_from(["run", "kill"]),
-            "limits": st.sampled_from(LIMITS),
-        }
-    ),
+    rules=rules_of_queues(LIMITS, 10),
     checkpoints=st.sampled_from([(math.inf, 0.0, 0.0), (math.inf, 2.0, 1.0), (3.0, 0.0, 0.0), (4.0, 1.0, 2.0)]),
 )
 @example(  # a job on a machine that drains and one that goes: only the latter asks for its checkpoint
@@ -149,15 +126,9 @@ def test_a_queue_on_machines_is_that_of_the_plain_simulator(
     rules: dict[str, Any],
     checkpoints: tuple[float, ...],
 ) -> None:
-    if rules["backfilling"] != "easy":
-        rules["backfill_order"] = None
-    if rules["backfilling"] == "none":
-        rules["max_backfills"] = None
-    if rules["queue_depth"] is not None:
-        rules["warm_jobs"] = 0
-    if rules["backfilling"] == "conservative":  # with promises that are kept, which the plain simulator makes again
-        rules["order"], jobs = "FCFS", [(a, b, 0, cores) for a, b, _, cores in jobs]
-        rules["limits"] = None
+    leave_out_what_does_not_go_together(rules)
+    if rules["backfilling"] == "conservative":
+        jobs = [(a, b, 0, cores) for a, b, _, cores in jobs]
     spans: list[naive_machines.Span] = []
     for machine, notified, ahead, length, mode in sorted(given_spans):  # spans of a machine do not overlap, nor touch
         if not any(m == machine and notified <= on + 1 for m, _, _, on, _ in spans):
