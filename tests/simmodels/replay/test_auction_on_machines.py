@@ -13,8 +13,6 @@ import simmodels as sm
 from tests.on_machines import assert_same, outages, runs
 from tests.simmodels.passes.test_bidding import LONG, RULES, flows, job
 
-both_engines = pytest.mark.parametrize("engine", ["compiled", "simpy"])
-
 
 def assert_identical(one: sm.Schedule, other: sm.Schedule) -> None:
     assert_same(one, other)
@@ -32,7 +30,6 @@ def assert_identical(one: sm.Schedule, other: sm.Schedule) -> None:
 # -- drawn by hand ------------------------------------------------------------------------------------
 
 
-@both_engines
 def test_a_task_that_loses_its_machine_bids_again(engine: Any) -> None:  # noqa: ANN401
     # SRTF: the short job first; machine 1 goes at 6 with the long one on both, which begins again at 20
     jobs = [job(0, 4, 2, curve=LONG), job(1, 9, 3, curve=LONG)]
@@ -42,20 +39,6 @@ def test_a_task_that_loses_its_machine_bids_again(engine: Any) -> None:  # noqa:
     assert schedule.runs["lost_s"].tolist() == [0, 2, 0]
 
 
-@both_engines
-def test_the_best_bidder_meets_the_cluster_whose_machines_are_on(engine: Any) -> None:  # noqa: ANN401
-    # b is larger, but two of its three machines are off until 5
-    sites = [
-        sm.Site(name="a", machines=2, cores_per_machine=2),
-        sm.Site(name="b", cores_per_machine=2, capacity=[(0, 1), (5, 3)]),
-    ]
-    jobs = [job(0, 10, 1, curve=LONG), job(5, 10, 1, curve=LONG)]
-    schedule = sm.simulate(jobs, on=sites, bid="FIFO", engine=engine).validate()
-    assert schedule.cluster.tolist() == [0, 1]
-    assert schedule.off_spans.to_numpy().tolist() == [[1, 1, 0, 5], [1, 2, 0, 5]]
-
-
-@both_engines
 def test_what_waits_for_machines_that_never_come_is_unfinished_or_starves(engine: Any) -> None:  # noqa: ANN401
     site = sm.Site(name="a", cores_per_machine=2, capacity=[(0, 2), (3, 1), (8, 0)])
     forever = sm.simulate([job(0, 4, 4, curve=sm.FOREVER)], on=site, bid="FIFO", engine=engine).validate()

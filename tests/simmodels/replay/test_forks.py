@@ -27,7 +27,8 @@ from tests.refused import refused
 
 INSTANTS = st.lists(st.integers(0, 160).map(lambda half_s: half_s / 2), min_size=1, max_size=4).map(sorted)
 SEEDS = st.integers(0, 10**9)
-COMING_AND_GOING = {
+POOL: dict[str, Any] = {"cores": 6}
+COMING_AND_GOING: dict[str, Any] = {
     "capacity": [
         sm.CapacityChange(0, 3),
         sm.CapacityChange(14, 1, notice_s=6, mode="checkpoint"),
@@ -38,6 +39,7 @@ COMING_AND_GOING = {
     "checkpoints": sm.Checkpoints(interval_s=4, cost_s=1, restart_s=1),
     "cores_per_machine": 4,
 }
+on_each = pytest.mark.parametrize("on", [POOL, COMING_AND_GOING], ids=["pool", "machines"])
 KNOWN = ["job_id", "attempt", "start_s", "end_s", "outcome", "cluster", "machine", "work_s", "warned_s"]
 FLOWS = [sm.Workflow(number, 4 * number, [5, 7, 3], [1, 2, 1], [(0, 1), (0, 2)]) for number in range(6)]
 
@@ -153,13 +155,16 @@ def test_a_fork_that_is_left_alone_is_the_model_that_goes_on_many_times(seed: in
 # -- a queue: other futures -------------------------------------------------------------------------------
 
 
+@on_each
 @pytest.mark.parametrize("order", ["FCFS", "SAF", "WFP3"])
 @pytest.mark.parametrize("backfilling", ["greedy", "easy", "conservative"])
 @pytest.mark.parametrize("at_s", [12.0, 31.0, 60.0])
-def test_other_runtimes_give_what_a_log_with_them_gives(order: str, backfilling: str, at_s: float) -> None:
+def test_other_runtimes_give_what_a_log_with_them_gives(
+    order: str, backfilling: str, at_s: float, on: dict[str, Any]
+) -> None:
     """No order here knows a runtime before it has passed, so that all up to the instant is the same."""
     log = drawn_log(3)
-    given = {**COMING_AND_GOING, "order": order, "backfilling": backfilling}
+    given = {**on, "order": order, "backfilling": backfilling}
     snapshot = stopped(modelled(log, **given), at_s).snapshot()
     waits = np.isnan(snapshot.start_s)
     assert waits.any()
@@ -174,13 +179,14 @@ def test_other_runtimes_give_what_a_log_with_them_gives(order: str, backfilling:
     assert attempts_of(found, found.workload) == attempts_of(expected, found.workload)
 
 
-def test_other_jobs_to_come_give_what_a_log_with_them_gives() -> None:
+@on_each
+def test_other_jobs_to_come_give_what_a_log_with_them_gives(on: dict[str, Any]) -> None:
     log, at_s = drawn_log(4), 40.0
-    snapshot = stopped(modelled(log, **COMING_AND_GOING), at_s).snapshot()
+    snapshot = stopped(modelled(log, **on), at_s).snapshot()
     others = replace(drawn_log(5).shift(at_s + 2), job_id=np.arange(1000, 1040))
     fork = snapshot.fork(later=others)
     fork.run()
-    expected = sm.simulate(sm.Workload.concat([log.take(log.submit_s < at_s), others]), **COMING_AND_GOING)
+    expected = sm.simulate(sm.Workload.concat([log.take(log.submit_s < at_s), others]), **on)
     found = fork.schedule().validate()
     assert set(others.job_id) <= set(found.workload.job_id)
     assert attempts_of(found, found.workload) == attempts_of(expected, found.workload)
@@ -200,16 +206,22 @@ def test_other_jobs_find_machines_that_went_to_sleep_after_all_was_done(seed: in
     assert attempts_of(fork.schedule(), others) == attempts_of(expected, others)
 
 
-def test_what_would_have_happened_before_is_refused() -> None:
-    snapshot = stopped(modelled(drawn_log(4), **COMING_AND_GOING), 40.0).snapshot()
+@on_each
+def test_what_would_have_happened_before_is_refused(on: dict[str, Any]) -> None:
+    snapshot = stopped(modelled(drawn_log(4), **on), 40.0).snapshot()
     with pytest.raises(sm.RequestError, match=r"job \d+ would have ended at .* give it a longer runtime"):
         snapshot.fork(runtime_s=np.zeros(len(snapshot.jobs)))
     with pytest.raises(sm.RequestError, match=r"job \d+ is submitted at .* a later job comes at 40 s"):
         snapshot.fork(later=drawn_log(4))
+    with pytest.raises(sm.RequestError):
+        snapshot.fork(runtime_s=np.zeros(2))
+    with pytest.raises(sm.RequestError, match=r"runtime_s of job \d+ must be a number of seconds >= 0 \(got -1.0\)"):
+        snapshot.fork(runtime_s=np.full(len(snapshot.jobs), -1.0))
 
 
-def test_an_order_that_draws_draws_again_in_each_future_for_jobs_to_come() -> None:
-    snapshot = stopped(modelled(drawn_log(6), **COMING_AND_GOING, order="RANDOM"), 20.0).snapshot()
+@on_each
+def test_an_order_that_draws_draws_again_in_each_future_for_jobs_to_come(on: dict[str, Any]) -> None:
+    snapshot = stopped(modelled(drawn_log(6), **on, order="RANDOM"), 20.0).snapshot()
     found = [snapshot.fork(later=snapshot.later, index=index) for index in (0, 0, 1)]
     for fork in found:
         fork.run()

@@ -4,7 +4,7 @@
 import math
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,76 +16,23 @@ import simmodels as sm
 from tests import naive_machines
 from tests.model_scripts import rigid
 from tests.on_machines import assert_same, outages, runs
-
-Engine = Literal["compiled", "simpy"]
-both_engines = pytest.mark.parametrize("engine", ["compiled", "simpy"])
-
+from tests.simmodels.passes.test_under_notice import leave_out_what_does_not_go_together, rules_of_queues
 
 # -- drawn by hand ------------------------------------------------------------------------------------
 
 
-@both_engines
-def test_a_job_spreads_over_the_lowest_machines_and_is_lost_with_one_of_them(engine: Engine) -> None:
+def test_a_job_spreads_over_the_lowest_machines_and_is_lost_with_one_of_them(engine: Any) -> None:
     # job 2 has a core of machine 0 and two of machine 1, which goes at 6; it begins again when machine 0 is free
-    schedule = sm.simulate(
-        rigid((0, 10, 10, 1), (0, 9, 9, 3)),
-        capacity=[(0, 2), (6, 1), (20, 2)],
-        cores_per_machine=2,
-        engine=engine,
-    ).validate()
+    capacity = [(0, 2), (6, 1), (20, 2)]
+    log = rigid((0, 10, 10, 1), (0, 9, 9, 3))
+    schedule = sm.simulate(log, capacity=capacity, cores_per_machine=2, engine=engine).validate()
     assert runs(schedule) == [(1, 0, 0, 10, 0), (2, 0, 0, 6, 2), (2, 0, 20, 29, 0)]
-    assert schedule.all_parts().sort_values(["attempt", "machine"]).to_numpy().tolist() == [
-        [1, 1, 0, 1],
-        [1, 1, 1, 2],
-        [1, 2, 0, 2],
-        [1, 2, 1, 1],
-    ]
+    parts = schedule.all_parts().sort_values(["attempt", "machine"]).to_numpy().tolist()
+    assert parts == [[1, 1, 0, 1], [1, 1, 1, 2], [1, 2, 0, 2], [1, 2, 1, 1]]
     assert schedule.runs["lost_s"].tolist() == [0, 6, 0]
 
 
-@both_engines
-@pytest.mark.parametrize(
-    ("mode", "job_2", "off_s"),
-    [
-        ("kill", [(1, 14, 2), (14, 34, 0)], 14),
-        ("drain", [(1, 21, 0)], 21),
-        # 13 s were done at 14, one of which it took to write: 8 s are left, and coming back takes 2 s
-        ("checkpoint", [(1, 14, 2), (14, 24, 0)], 14),
-    ],
-)
-def test_what_notice_is_good_for(
-    mode: Any, job_2: list[tuple[float, float, int]], off_s: float, engine: Engine
-) -> None:
-    # job 3 starts on machine 1 in spite of the notice, since it ends before the machine goes; job 4 would not
-    schedule = sm.simulate(
-        rigid((0, 13, 13, 2), (1, 20, 20, 1), (11, 3, 3, 1), (12, 4, 4, 1)),
-        capacity=[sm.CapacityChange(0, 2), sm.CapacityChange(14, 1, notice_s=4, mode=mode), (60, 2)],
-        cores_per_machine=2,
-        checkpoints=sm.Checkpoints(cost_s=1, restart_s=2),
-        window_s=(0, 70),
-        engine=engine,
-    ).validate()
-    table = schedule.attempts
-    assert table[table["job_id"] == 2][["start_s", "end_s", "outcome"]].to_numpy().tolist() == [list(e) for e in job_2]
-    assert schedule.start_s[[0, 2, 3]].tolist() == [0, 11, 13]
-    assert schedule.off_spans[["machine", "start_s", "end_s"]].to_numpy().tolist() == [[1, off_s, 60]]
-
-
-@both_engines
-def test_backfilling_knows_which_machines_go(engine: Engine) -> None:
-    # nothing is promised to job 2, since machine 1 goes for good as far as is known; 3 ends before it goes, 4 does not
-    schedule = sm.simulate(
-        rigid((0, 30, 30, 1), (1, 5, 5, 4), (2, 10, 10, 1), (3, 40, 40, 1)),
-        capacity=[sm.CapacityChange(0, 2), sm.CapacityChange(20, 1, notice_s=20), (50, 2)],
-        cores_per_machine=2,
-        engine=engine,
-    ).validate()
-    assert schedule.start_s.tolist() == [0, 50, 2, 3]
-    assert [(each.job_id, each.machine) for each in schedule.attempts.itertuples()] == [(1, 0), (3, 1), (4, 0), (2, 0)]
-
-
-@both_engines
-def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Engine) -> None:
+def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Any) -> None:
     # 2 has run past its estimate; 3 does not fit beside 1; 1 is killed at 12, its estimate
     schedule = sm.simulate(
         rigid((0, 20, 12, 3), (1, 20, 5, 1), (2, 20, 20, 2), (11, 2, 2, 4)),
@@ -99,10 +46,9 @@ def test_jobs_that_run_when_the_window_begins_are_killed_and_dropped(engine: Eng
     assert schedule.about["left_out"] == 2
 
 
-@both_engines
 @pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
 def test_all_that_run_when_the_window_begins_run_on_however_few_may_start_at_once(
-    backfilling: str, engine: Engine
+    backfilling: str, engine: Any
 ) -> None:
     # 1 to 3 run at 3 already; 4 to 6 come at 5: one starts then, one at each event that follows: the ends of 1 and 2
     schedule = sm.simulate(
@@ -117,56 +63,7 @@ def test_all_that_run_when_the_window_begins_run_on_however_few_may_start_at_onc
     assert schedule.start_s.tolist() == [3, 3, 3, 5, 9, 10]
 
 
-@both_engines
-def test_a_job_is_as_fast_as_the_slowest_of_its_machines(engine: Engine) -> None:
-    # Job 1 has machines 0 and 1, at speed 0.5, until 10 s: 5 s of its 50 s are saved. Job 2 is killed at its estimate.
-    # Job 3 did 18 s of its 20 s at speed 2, on machine 2, and does the rest at speed 1; job 1 waits for two machines.
-    schedule = sm.simulate(
-        rigid((0, 50, 50, 2), (0, 8, 4, 3), (1, 20, 20, 1), (41, 10, 10, 2), (41, 12, 12, 3)),
-        machines=[sm.Machines(1, cores=1), sm.Machines(1, cores=1, speed=0.5), sm.Machines(1, cores=4, speed=2.0)],
-        capacity=[sm.CapacityChange(0, 3), sm.CapacityChange(10, 1, notice_s=5, mode="checkpoint"), (40, 3)],
-        overrun="kill",
-        engine=engine,
-    ).validate()
-    assert runs(schedule) == [
-        (1, 0, 0, 10, 2),
-        (2, 2, 0, 2, 1),
-        (3, 2, 1, 10, 2),
-        (3, 0, 10, 12, 0),
-        (1, 0, 40, 130, 0),
-        (4, 2, 41, 46, 0),
-        (5, 2, 46, 52, 0),
-    ]
-    assert schedule.attempts["work_s"].tolist() == [10, 2, 9, 2, 90, 5, 6]
-
-
-@both_engines
-def test_a_job_starts_beside_a_maintenance_if_it_ends_before(engine: Engine) -> None:
-    # Machine 1 goes from 20 to 30 s, and machine 0 when job 1 is done, which drains: job 2 ends before, job 3 does not;
-    # job 4 is lost with machine 1, of whose checkpoint its 3 s since 17 s remain.
-    site = sm.Site(
-        machines=2,
-        cores_per_machine=1,
-        capacity=[(0, 2), (60, 1), (70, 2)],
-        maintenance=[
-            sm.MaintenanceWindow(start_s=20, duration_s=10, machines=[1], notice_s=10, mode="checkpoint"),
-            sm.MaintenanceWindow(start_s=22, duration_s=20, machines=[0], notice_s=1, mode="drain"),
-        ],
-    )
-    log = rigid((0, 25, 25, 1), (11, 6, 6, 1), (11, 15, 15, 1), (17, 9, 2, 1))
-    schedule = sm.simulate(log, on=site, engine=engine).validate()
-    assert runs(schedule) == [
-        (1, 0, 0, 25, 0),
-        (2, 1, 11, 17, 0),
-        (4, 1, 17, 20, 2),
-        (3, 1, 30, 45, 0),
-        (4, 0, 42, 48, 0),
-    ]
-    assert schedule.off_spans[["machine", "start_s"]].to_numpy().tolist() == [[0, 25], [1, 20]]
-
-
-@both_engines
-def test_what_waits_for_machines_that_never_come_is_left_though_others_fail(engine: Engine) -> None:
+def test_what_waits_for_machines_that_never_come_is_left_though_others_fail(engine: Any) -> None:
     law = sm.FailureLaw(mtbf_s=50, repair_s=10)
     site = sm.Site(machines=2, cores_per_machine=1, capacity=[(0, 2), (20, 1)], failures=law)
     schedule = sm.simulate(rigid((0, 5, 5, 1), (30, 5, 5, 2)), on=site, seed=1, engine=engine).validate()
@@ -176,8 +73,7 @@ def test_what_waits_for_machines_that_never_come_is_left_though_others_fail(engi
 # -- refused ------------------------------------------------------------------------------------------
 
 
-@both_engines
-def test_an_order_that_gives_no_number_is_refused(engine: Engine) -> None:
+def test_an_order_that_gives_no_number_is_refused(engine: Any) -> None:
     with pytest.raises(sm.RequestError, match="job 2"):
         sm.simulate(
             rigid((0, 10, 10, 2), (1, 3, 0, 2)),
@@ -404,20 +300,7 @@ def plainly(
     checkpoints=st.sampled_from([(math.inf, 0.0, 0.0), (math.inf, 2.0, 1.0), (3.0, 0.0, 0.0), (4.0, 1.0, 2.0)]),
     sizes=st.sampled_from([(2, 2, 2), (2, 2, 2), (3, 1, 2), (1, 4, 1)]),
     speeds=st.sampled_from([(1.0, 1.0, 1.0), (2.0, 2.0, 2.0), (2.0, 0.5, 1.0), (0.5, 1.0, 2.0)]),
-    rules=st.fixed_dictionaries(
-        {
-            "backfilling": st.sampled_from(BACKFILLINGS),
-            "order": st.sampled_from(["FCFS", "SAF", "LQF", "SPF"]),
-            "backfill_order": st.sampled_from([None, "FCFS", "SAF"]),
-            "max_starts": st.sampled_from([None, None, 1, 2]),
-            "max_backfills": st.sampled_from([None, None, 1, 2]),
-            "threshold_s": st.sampled_from([None, None, 15]),
-            "queue_depth": st.sampled_from([None, None, 1, 3]),
-            "warm_jobs": st.sampled_from([0, 0, 2]),
-            "overrun": st.sampled_from(["run", "kill"]),
-            "limits": st.sampled_from(LIMITS),
-        }
-    ),
+    rules=rules_of_queues(LIMITS, 15),
 )
 @settings(max_examples=100)
 def test_the_compiled_clock_is_the_slow_simulator(
@@ -430,17 +313,10 @@ def test_the_compiled_clock_is_the_slow_simulator(
     rules: dict[str, Any],
 ) -> None:
     notice_s, mode = notice
-    if rules["backfilling"] != "easy":
-        rules["backfill_order"] = None
-    if rules["backfilling"] == "none":
-        rules["max_backfills"] = None
-    if rules["queue_depth"] is not None:
-        rules["warm_jobs"] = 0
+    leave_out_what_does_not_go_together(rules)
     _leave_out_windows(rules)
-    if rules["backfilling"] == "conservative":  # with promises that are kept, which the plain simulator makes again
-        rules["order"], rows = "FCFS", [(a, b, 0, cores) for a, b, _, cores in rows]
-        rules["limits"] = None
-        speeds = speeds[:1] * 3
+    if rules["backfilling"] == "conservative":
+        rows, speeds = [(a, b, 0, cores) for a, b, _, cores in rows], speeds[:1] * 3
     rules["warm_jobs"] = min(rules["warm_jobs"], len(rows))
     changes = [(0, 3), *sorted(steps.items()), (200, 3)]
     jobs = [(float(a), float(b), float(b + over), cores) for a, b, over, cores in sorted(rows)]

@@ -42,13 +42,6 @@ def test_what_a_compiled_order_raises_is_raised_for_the_job(engine: str) -> None
     assert error.value.__notes__ == ["raised by order 'fails for wide jobs' for job 2"]
 
 
-def test_an_order_that_gives_no_number_is_refused_with_the_job(engine: str) -> None:
-    order = sm.Order("nothing", lambda estimate: (estimate - estimate) * np.inf)
-    jobs = log(submit_s=[0, 1], runtime_s=[10, 20], cores=[1, 4])
-    with pytest.raises(sm.RequestError, match=r"'nothing' gives no number \(NaN\) for job 1 at 0 s"):
-        sm.simulate(jobs, order=order, engine=engine)
-
-
 # -- the compiled engine alone ------------------------------------------------------------------------
 
 
@@ -79,9 +72,3 @@ def test_jobs_left_out_take_part_in_nothing() -> None:
     assert schedule.counted.tolist() == [False, False, True, False, True]
     assert schedule.outcome[[1, 3]].tolist() == [UNFINISHED] * 2
     assert schedule.about["left_out"] == 2
-
-
-def test_it_says_how_it_was_made() -> None:
-    about = run(SORTED, order="saf", backfill_order="spt", decide="event", seed=3).about
-    assert (about["order"], about["backfill_order"], about["decide"]) == ("SAF", "SPF", "event")
-    assert (about["engine"], about["seed"]) == ("compiled", 3)

@@ -11,23 +11,11 @@ from simmodels.engine import Engine
 from tests.model_scripts import rigid
 from tests.naive_sleep import SecondBySecond
 
-both_engines = pytest.mark.parametrize("engine", ["compiled", "simpy"])
-
 
 def off(schedule: sm.Schedule) -> list[tuple[int, float, float]]:
     return sorted(schedule.off_spans[["machine", "start_s", "end_s"]].itertuples(index=False, name=None))
 
 
-@both_engines
-def test_machines_sleep_and_are_woken_for_jobs(engine: Engine) -> None:
-    # Job 1 runs on machine 0; machine 1 is idle from the start. Job 2 wakes machine 0, job 3 needs both.
-    site = sm.Site(machines=2, cores_per_machine=2, sleep=sm.SleepPolicy(after_s=20, boot_s=3))
-    schedule = sm.simulate(rigid((0, 5, 5, 2), (100, 10, 10, 2), (200, 10, 10, 4)), on=site, engine=engine).validate()
-    assert schedule.start_s.tolist() == [0, 103, 203]
-    assert off(schedule) == [(0, 25, 103), (0, 133, 203), (1, 20, 203)]
-
-
-@both_engines
 def test_a_machine_that_is_taken_while_it_boots_is_replaced(engine: Engine) -> None:
     # Machine 0 boots from 20 to 30 s, and is maintained from 25 s on: when it was to be on, machine 1 is woken.
     taken = sm.MaintenanceWindow(start_s=25, duration_s=1e6, notice_s=0, machines=[0])
@@ -38,7 +26,6 @@ def test_a_machine_that_is_taken_while_it_boots_is_replaced(engine: Engine) -> N
     assert off(schedule)[1] == (1, 2, 40)
 
 
-@both_engines
 def test_those_that_stay_awake_are_replaced(engine: Engine) -> None:
     # Machine 1 sleeps from 2 s on; machine 0, which stays awake, is maintained from 10 to 30 s.
     taken = sm.MaintenanceWindow(start_s=10, duration_s=20, notice_s=0, machines=[0])
@@ -48,7 +35,6 @@ def test_those_that_stay_awake_are_replaced(engine: Engine) -> None:
     assert off(schedule) == [(0, 10, 30), (1, 1, 12), (1, 30, 45)]
 
 
-@both_engines
 def test_each_cluster_of_an_auction_sleeps_by_itself(engine: Engine) -> None:
     policy = sm.SleepPolicy(after_s=1, boot_s=3)
     a, b = (sm.Site(name=name, machines=1, cores_per_machine=4, kind=name, sleep=policy) for name in "ab")
@@ -57,7 +43,6 @@ def test_each_cluster_of_an_auction_sleeps_by_itself(engine: Engine) -> None:
     assert schedule.start_s.tolist() == [0, 8]  # b is woken at 5 s
 
 
-@both_engines
 def test_all_clusters_look_before_one_of_them_wakes(engine: Engine) -> None:
     # At 10 s either could have the task: both are woken, though the first is on at once.
     policy = sm.SleepPolicy(after_s=1)

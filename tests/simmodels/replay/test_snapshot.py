@@ -60,41 +60,6 @@ def test_a_fork_that_is_left_alone_is_the_replay_that_goes_on(
     assert schedule.counted.tolist() == [counted[job] for job in schedule.workload.job_id.tolist()]
 
 
-@pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
-@pytest.mark.parametrize("order", ["FCFS", "SAF", "WFP3"])
-def test_other_runtimes_give_what_a_log_with_them_gives(backfilling: str, order: str) -> None:
-    """No order here knows a runtime before it has passed, so that all up to the instant is the same."""
-    at_s = float(LOG.submit_s[400])
-    chosen = {"backfilling": backfilling, "order": order, "threshold_s": 4 * sm.HOUR}
-    _, snapshot = stopped(LOG, 64, at_s, **chosen)
-    runs = ~np.isnan(snapshot.start_s)
-    assert runs.any()
-    assert (~runs).sum() > 20
-    draw = np.random.default_rng(1)
-    ran_s = np.where(runs, at_s - snapshot.start_s, 0.0)
-    runtime_s = ran_s + draw.uniform(1.0, 5000.0, len(runs)).round()
-    of_log = LOG.runtime_s.copy()
-    of_log[np.searchsorted(LOG.job_id, snapshot.jobs.job_id)] = runtime_s
-    expected = dict(zip(LOG.job_id, sm.simulate(replace(LOG, runtime_s=of_log), **chosen).start_s, strict=True))  # type: ignore[arg-type]
-    fork = snapshot.fork(runtime_s=runtime_s)
-    fork.run()
-    assert all(start_s == expected[job] for job, start_s in starts_in(fork).items())
-
-
-def test_other_jobs_to_come_give_what_a_log_with_them_gives() -> None:
-    at_s = float(LOG.submit_s[400])
-    _, snapshot = stopped(LOG, 64, at_s, order="SAF")
-    others = LOG.between(0.0, float(LOG.submit_s[300]))
-    others = replace(others.shift(at_s - float(others.submit_s.min())), job_id=others.job_id + 10_000)
-    log = sm.Workload.concat([LOG.take(LOG.submit_s < at_s), others])
-    expected = dict(zip(log.job_id, sm.simulate(log, cores=64, order="SAF").start_s, strict=True))
-    fork = snapshot.fork(later=others)
-    fork.run()
-    found = starts_in(fork)
-    assert set(others.job_id.tolist()) <= set(found)
-    assert all(start_s == expected[job] for job, start_s in found.items())
-
-
 def test_a_snapshot_stays_while_replay_and_forks_go_on() -> None:
     at_s = float(LOG.submit_s[300])
     replay, snapshot = stopped(LOG, 64, at_s)
@@ -116,29 +81,6 @@ def test_columns_of_the_log_that_an_order_reads_go_along() -> None:
     fork.run()
     expected = dict(zip(log.job_id, whole.start_s, strict=True))
     assert all(start_s == expected[job] for job, start_s in starts_in(fork).items())
-
-
-def test_what_would_have_happened_before_is_refused() -> None:
-    at_s = float(LOG.submit_s[400])
-    _, snapshot = stopped(LOG, 64, at_s)
-    with pytest.raises(sm.RequestError, match=r"job \d+ would have ended at .* give it a longer runtime"):
-        snapshot.fork(runtime_s=np.zeros(len(snapshot.jobs)))
-    with pytest.raises(sm.RequestError, match=r"job 1 is submitted at .* a later job comes at"):
-        snapshot.fork(later=LOG)
-    with pytest.raises(sm.RequestError):
-        snapshot.fork(runtime_s=np.zeros(2))
-    with pytest.raises(sm.RequestError, match=r"runtime_s of job \d+ must be a number of seconds >= 0 \(got -1.0\)"):
-        snapshot.fork(runtime_s=np.full(len(snapshot.jobs), -1.0))
-
-
-def test_an_order_that_draws_draws_again_in_each_future_for_jobs_to_come() -> None:
-    at_s = float(LOG.submit_s[400])
-    _, snapshot = stopped(LOG, 64, at_s, order="RANDOM")
-    found = [snapshot.fork(later=snapshot.later, index=index) for index in (0, 0, 1)]
-    for fork in found:
-        fork.run()
-    assert starts_of(found[0]) == starts_of(found[1])
-    assert starts_of(found[0]) != starts_of(found[2])
 
 
 @pytest.mark.parametrize("decide", ["instant", "event"])
