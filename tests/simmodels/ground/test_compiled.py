@@ -3,20 +3,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from simmodels.ground import compiled as module
-from simmodels.ground.compiled import compiled
-
-
-def test_what_is_compiled_is_the_function_it_was() -> None:
-    @compiled
-    def twice(x):  # noqa: ANN001, ANN202
-        return 2 * x
-
-    assert twice(3) == 6
-    assert twice.py_func(4) == 8
-
 
 INTERRUPTED = """
 import gc, signal
@@ -87,21 +74,14 @@ once(1)
 """
 
 
-@pytest.mark.parametrize(
-    ("file", "part"),
-    [
-        ("replay/queue_loop.py", "queues"),
-        ("passes/backfilling.py", "queues"),
-        ("replay/loop.py", "machines"),
-        ("passes/placement_events.py", "placement on machines"),
-        ("structures/auction_state.py", "auctions"),
-        ("learning/kernel.py", "permutation trials"),
-        ("work/graph.py", "simulations"),
-    ],
-)
-def test_what_is_compiled_is_named_by_what_it_is_for(file: str, part: str) -> None:
-    assert (module._SIMMODELS / file).is_file()
-    assert module._part_of(module._SIMMODELS / file) == part
+def test_what_is_compiled_is_named_by_what_it_is_for() -> None:
+    parts = {
+        "replay/queue_loop.py": "queues", "passes/backfilling.py": "queues", "replay/loop.py": "machines",
+        "passes/placement_events.py": "placement on machines", "structures/auction_state.py": "auctions",
+        "learning/kernel.py": "permutation trials", "work/graph.py": "simulations",
+    }  # fmt: skip
+    assert all((module._SIMMODELS / file).is_file() for file in parts)
+    assert {file: module._part_of(module._SIMMODELS / file) for file in parts} == parts
 
 
 def test_compiling_is_announced_once_a_process_and_not_by_workers_nor_if_all_is_kept(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Durations: a number of seconds, or a text with a unit."""
 
+import math
 from datetime import timedelta
 
 import numpy as np
@@ -9,50 +10,33 @@ import pytest
 from simmodels.errors import RequestError
 from simmodels.ground.durations import as_hours, as_seconds, as_window, duration, seconds, span
 from simmodels.ground.numbers import as_integer
+from tests.refused import refused
+
+AN_EXAMPLE = "a number of seconds, or one with a unit (s, min, h, d, w) such as 90s, 30min, 40h or 2d"
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted_s"),
-    [
-        ("144000", 144_000.0),
-        ("90s", 90.0),
-        ("30min", 1800.0),
-        ("30 m", 1800.0),
-        ("40h", 144_000.0),
-        ("1.5D", 129_600.0),
-        (".5w", 302_400.0),
-        ("0", 0.0),
-        ("1d12h", 129_600.0),
-        ("1w 2d 3h 4min 5.5s", 788_645.5),
-    ],
-)
-def test_a_duration_may_have_a_unit(text: str, wanted_s: float) -> None:
-    assert seconds(text) == wanted_s
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "h", "-1", "1y", "1h30", "12h1d", "1h1h", "1h,5s", "nan", "inf", "1e3", "1_0", "\u0661"],
-)
-def test_what_is_no_duration_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(RequestError) as error:
-        seconds(text)
-    expected = "a number of seconds, or one with a unit (s, min, h, d, w) such as 90s, 30min, 40h or 2d"
-    assert str(error.value) == f"duration must be {expected} (got {text!r})"
+def test_a_duration_may_have_a_unit() -> None:
+    texts = {
+        "144000": 144_000.0, "90s": 90.0, "30min": 1800.0, "30 m": 1800.0, "40h": 144_000.0, "1.5D": 129_600.0,
+        ".5w": 302_400.0, "0": 0.0, "1d12h": 129_600.0, "1w 2d 3h 4min 5.5s": 788_645.5,
+    }  # fmt: skip
+    assert {text: seconds(text) for text in texts} == texts
+    for text in ("", "h", "-1", "1y", "1h30", "12h1d", "1h1h", "1h,5s", "nan", "inf", "1e3", "1_0", "\u0661"):
+        with refused(f"duration must be {AN_EXAMPLE} (got {text!r})"):
+            seconds(text)
 
 
 def test_a_number_of_seconds_may_be_a_text_with_a_unit() -> None:
-    assert as_seconds("threshold_s", "40h") == 144_000.0
     assert as_seconds("threshold_s", -3) == -3.0
-    with pytest.raises(RequestError, match=r"threshold_s must be a number of seconds, or one with a unit .*'soon'"):
-        as_seconds("threshold_s", "soon")
-    with pytest.raises(RequestError, match=r"threshold_s must be a finite number of seconds > 0 \(got \[1\]\)"):
-        as_seconds("threshold_s", [1], above=0)
-    for given in (timedelta(hours=40), np.timedelta64(40, "h"), pd.Timedelta("40h")):
+    for given in ("40h", timedelta(hours=40), np.timedelta64(40, "h"), pd.Timedelta("40h")):
         assert as_seconds("threshold_s", given) == 144_000.0
-    with pytest.raises(RequestError, match=r"must be a number of seconds >= 0 \(got -86400.0\)"):
+    with refused("threshold_s must be a number of seconds, or one with a unit ...'soon'..."):
+        as_seconds("threshold_s", "soon")
+    with refused("threshold_s must be a finite number of seconds > 0 (got [1])"):
+        as_seconds("threshold_s", [1], above=0)
+    with refused("threshold_s must be a number of seconds >= 0 (got -86400.0)"):
         as_seconds("threshold_s", timedelta(days=-1), least=0, finite=False)
-    with pytest.raises(RequestError, match="must be an integer from 1"):
+    with refused("queue_depth must be an integer from 1..."):
         as_integer("queue_depth", np.timedelta64(5, "s"), 1)
 
 
@@ -64,41 +48,16 @@ def test_a_window_is_two_durations() -> None:
             as_window("window_s", given)
 
 
-@pytest.mark.parametrize(
-    ("value_s", "text"),
-    [
-        (0.25, "0.25 s"),
-        (59.0, "59 s"),
-        (60.0, "1 min"),
-        (-5400.0, "-1.5 h"),
-        (863_999.0, "10 d"),
-        (999.7 * 86_400.0, "1,000 d"),
-        (1e9, "11,574 d"),
-        (float("inf"), "inf"),
-        (float("nan"), "none"),
-    ],
-)
-def test_a_duration_is_written_in_the_largest_unit_that_it_holds_one_of(value_s: float, text: str) -> None:
-    assert duration(value_s) == text
-
-
-def test_a_wait_is_written_in_hours_at_most() -> None:
-    assert [span(each) for each in (1000.0, 48.0, 1.0, 0.25, 0.001)] == ["1,000 h", "48 h", "1 h", "15 min", "3.6 s"]
-
-
-@pytest.mark.parametrize(
-    ("hours", "text"),
-    [
-        (0.0, "0 h"),
-        (0.0099, "less than 0.01 h"),
-        (0.01, "0.01 h"),
-        (0.0167, "0.02 h"),
-        (0.999, "1 h"),
-        (1.3456, "1.35 h"),
-        (999.4, "999 h"),
-        (999.6, "1,000 h"),
-        (5147.3, "5,147 h"),
-    ],
-)
-def test_hours_stay_hours_however_short_or_long(hours: float, text: str) -> None:
-    assert as_hours(hours) == text
+def test_durations_are_written_in_the_largest_unit_that_they_hold_one_of_waits_in_hours_at_most() -> None:
+    of_seconds = {
+        0.25: "0.25 s", 0.5: "0.5 s", 59.0: "59 s", 60.0: "1 min", 3600.0: "1 h", -5400.0: "-1.5 h",
+        863_999.0: "10 d", 999.7 * 86_400.0: "1,000 d", 1e9: "11,574 d", math.inf: "inf", math.nan: "none",
+    }  # fmt: skip
+    assert {value_s: duration(value_s) for value_s in of_seconds} == of_seconds
+    waits = {1000.0: "1,000 h", 48.0: "48 h", 1.0: "1 h", 0.25: "15 min", 0.001: "3.6 s"}
+    assert {hours: span(hours) for hours in waits} == waits
+    of_hours = {
+        0.0: "0 h", 0.0099: "less than 0.01 h", 0.01: "0.01 h", 0.0167: "0.02 h", 0.999: "1 h", 1.3456: "1.35 h",
+        999.4: "999 h", 999.6: "1,000 h", 5147.3: "5,147 h",
+    }  # fmt: skip
+    assert {hours: as_hours(hours) for hours in of_hours} == of_hours

@@ -1,19 +1,13 @@
 import math
 
 import numpy as np
-import pytest
 
 from simmodels.ground.instants import LIMIT_S, rounding_s, too_far
 
 
-@pytest.mark.parametrize("largest", [1e-3, 1.0, 1e5, 1.7e9, 1e12])
-def test_rounding_grows_with_the_largest_time(largest: float) -> None:
-    assert rounding_s(largest) == 8 * math.ulp(largest)
-    assert rounding_s(largest / 3, -largest, math.nan) == rounding_s(largest)
-
-
-def test_rounding_is_far_below_the_tenth_of_a_second_of_logs() -> None:
-    assert rounding_s(2e9) < 1e-5
+def test_rounding_grows_with_the_largest_time() -> None:
+    for largest in (1e-3, 1.0, 1e5, 1.7e9, 1e12):
+        assert rounding_s(largest / 3, -largest, math.nan) == rounding_s(largest) == 8 * math.ulp(largest)
 
 
 def test_rounding_covers_what_differences_of_unix_times_lose() -> None:

@@ -5,11 +5,11 @@ import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import llvmlite.binding
-import numpy as np
 import pytest
 
 import simmodels
@@ -18,6 +18,7 @@ from simmodels.ground import kept_code
 from simmodels.ground.compiled import compiled
 from simmodels.ground.digests import UnknownValueError
 from simmodels.ground.kept_code import folder, is_kept
+from tests.refused import says
 
 PACKAGE = Path(simmodels.__file__).parent
 
@@ -44,6 +45,13 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SCHEDLAB_CACHE", str(tmp_path / "kept"))
     monkeypatch.delenv("SCHEDLAB_QUIET", raising=False)
     return tmp_path / "kept"
+
+
+@pytest.fixture(autouse=True)
+def nothing_said() -> Iterator[None]:
+    module._say_unkept.cache_clear()
+    yield
+    module._say_unkept.cache_clear()
 
 
 def _answers(package: Path) -> str:
@@ -146,21 +154,6 @@ def test_what_is_damaged_is_not_loaded_where_it_cannot_be_removed(kept: Path, mo
     assert (again(3), _hits(again)) == (9, 0)
 
 
-def test_values_that_a_function_names_are_part_of_it(kept: Path) -> None:
-    def made(table: np.ndarray[Any, Any], factor: float) -> Any:  # noqa: ANN401  as above
-        @compiled
-        def looked_up(i):  # noqa: ANN001, ANN202
-            return factor * table[i]
-
-        return looked_up
-
-    given = [(np.arange(3), 2.0), (np.arange(3) + 1, 2.0), (np.arange(3), 3.0)]
-    assert [made(*each)(2) for each in given] == [4.0, 6.0, 6.0]
-    again = [made(*each) for each in given]
-    assert [each(2) for each in again] == [4.0, 6.0, 6.0]
-    assert [_hits(each) for each in again] == [1, 1, 1]
-
-
 def test_what_was_not_used_for_longest_goes_when_there_is_too_much(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _times(3)(3) == 9
     [entry] = kept.glob("times.entry-*")
@@ -179,73 +172,63 @@ def test_what_was_not_used_for_longest_goes_when_there_is_too_much(kept: Path, m
 
 
 @pytest.mark.parametrize(
-    ("environment", "expected"),
+    ("named", "caches", "expected"),
     [
-        ({"SCHEDLAB_CACHE": "/there", "XDG_CACHE_HOME": "/caches"}, "/there"),
-        ({"SCHEDLAB_CACHE": "", "XDG_CACHE_HOME": "/caches"}, "/caches/schedlab"),
-        ({"XDG_CACHE_HOME": "/caches"}, "/caches/schedlab"),
-        ({"XDG_CACHE_HOME": "not/absolute", "HOME": "/home/somebody"}, "/home/somebody/.cache/schedlab"),
-        ({"HOME": "/home/somebody"}, "/home/somebody/.cache/schedlab"),
+        ("/there", "/caches", "/there"),
+        ("", "/caches", "/caches/schedlab"),
+        (None, "/caches", "/caches/schedlab"),
+        (None, "not/absolute", "/home/somebody/.cache/schedlab"),
+        (None, None, "/home/somebody/.cache/schedlab"),
     ],
 )
 def test_the_folder_is_the_named_one_or_among_the_users_caches(
-    environment: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
+    named: str | None, caches: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("SCHEDLAB_CACHE", "XDG_CACHE_HOME"):
+    for name, value in (("SCHEDLAB_CACHE", named), ("XDG_CACHE_HOME", caches), ("HOME", "/home/somebody")):
         monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
+        if value is not None:
+            monkeypatch.setenv(name, value)
     assert folder() == Path(expected)
 
 
-@pytest.mark.parametrize("place", ["/proc/self/nowhere", None], ids=["no folder", "no home"])
-def test_where_nothing_can_be_written_it_is_compiled_all_the_same_and_said_once(
-    place: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def failing(error: Exception) -> Callable[..., None]:
+    def fails(*_: object) -> None:
+        raise error
+
+    return fails
+
+
+HOMELESS = failing(RuntimeError("Could not determine home directory."))
+FULL = failing(OSError(28, "No space left on device"))
+UNKNOWN = failing(UnknownValueError("it names something: nobody would see that this changes"))
+
+
+@pytest.mark.parametrize(
+    ("where", "broken", "said"),
+    [
+        ("/proc/self/nowhere", None, ": ...set SCHEDLAB_CACHE to one with room"),  # not even root makes a folder there
+        ("", (Path, "home", HOMELESS), ": ...set SCHEDLAB_CACHE to one with room"),
+        (None, (Path, "write_bytes", FULL), ": ..."),
+        (None, (kept_code, "digest_of", UNKNOWN), ": times is not: it names something: ..."),
+    ],
+    ids=["no folder", "no home", "full disk", "unknown value"],
+)
+def test_where_nothing_can_be_kept_it_is_compiled_all_the_same_and_said_once(
+    kept: Path,
+    where: str | None,
+    broken: tuple[object, str, object] | None,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.delenv("SCHEDLAB_QUIET", raising=False)
-    module._say_unkept.cache_clear()
-    if place is not None:
-        monkeypatch.setenv("SCHEDLAB_CACHE", place)  # /proc takes no folder, not even from root
-    else:
-
-        def homeless() -> Path:
-            raise RuntimeError("Could not determine home directory.")
-
-        monkeypatch.delenv("SCHEDLAB_CACHE", raising=False)
-        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-        monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    if where is not None:
+        monkeypatch.setenv("SCHEDLAB_CACHE", where)
+    if broken is not None:
+        monkeypatch.setattr(*broken)
     function = _times(3)
-    assert (is_kept(), function(3), function(3.0), _times(3)(3)) == (False, 9, 9.0, 9)
-    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("compiled code cannot be kept: ")]
-    assert len(said) == 1
-    assert "set SCHEDLAB_CACHE to one with room" in said[0]
-    module._say_unkept.cache_clear()
-
-
-def test_a_full_disk_loses_nothing_but_time(
-    kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    module._say_unkept.cache_clear()
-    function = _times(3)
-    assert (function(3), function(3.0)) == (9, 9.0)
-    assert capsys.readouterr().err.count("compiled code cannot be kept") == 1
-    assert list(kept.iterdir()) == []  # no half of a file
-    module._say_unkept.cache_clear()
-
-
-def test_a_function_that_names_what_nobody_sees_change_is_not_kept_and_says_so(
-    kept: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def unknown(*_: object) -> None:
-        raise UnknownValueError("it names something: nobody would see that this changes")
-
-    monkeypatch.setattr(kept_code, "digest_of", unknown)
-    module._say_unkept.cache_clear()
-    assert (_times(3)(3), _times(3)(4)) == (9, 12)
-    assert capsys.readouterr().err.count("compiled code cannot be kept: times is not: it names something: ") == 1
-    assert not kept.exists()
-    module._say_unkept.cache_clear()
+    assert (function(3), function(3.0), _times(3)(3)) == (9, 9.0, 9)
+    assert is_kept() == (where is None)
+    lines = capsys.readouterr().err.splitlines()
+    assert sum(says(line, f"compiled code cannot be kept{said}...") for line in lines) == 1
+    assert not kept.exists() or not list(kept.iterdir()), "no half of a file"

@@ -22,6 +22,7 @@ from simmodels.structures.sorted_blocks import insert, new_sorted_blocks
 def linked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> bool:
     """Whether it is linked; nothing is kept of what was compiled before."""
     monkeypatch.setenv("SCHEDLAB_CACHE", str(tmp_path))
+    assert module.LINKED, "the numba that is pinned is one that linking was tested with"
     monkeypatch.setattr(module, "LINKED", request.param)
     return bool(request.param)
 
@@ -49,10 +50,6 @@ def _chain() -> tuple[Any, Any, Any]:
         return values[0] + order[0]
 
     return first, between, last
-
-
-def test_the_numba_that_is_pinned_is_one_that_linking_was_tested_with() -> None:
-    assert module.LINKED
 
 
 def test_calls_answer_the_same_linked_or_not(linked: bool) -> None:

@@ -44,18 +44,13 @@ def test_it_is_called_when_it_was_asked_for_and_not_before() -> None:
     assert call(7) == 3
     with pytest.raises(ValueError, match="negative"):  # an error in it leaves the caller
         call(-1)
-
-
-@pytest.mark.usefixtures("_nothing_asked")
-def test_it_is_ready_at_once_where_the_option_was_asked_for() -> None:
-    ask_for("an option")
-    called = on_demand("an option", types.int64(types.int64))(third)
+    ready = on_demand("an option", types.int64(types.int64))(third)
 
     @compiled
-    def call(x):
-        return called(x) + 1
+    def call_at_once(x):
+        return ready(x) + 1
 
-    assert call(10) == 4
+    assert call_at_once(10) == 4
 
 
 @pytest.mark.usefixtures("_nothing_asked")

@@ -2,15 +2,12 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-from simpy.events import Event
 
 import simmodels as sm
 from simmodels.ground.compiled import compiled
@@ -108,33 +105,21 @@ def test_ctrl_c_reaches_the_main_thread_while_another_is_in_compiled_code() -> N
     assert interrupted(sys.executable, "-c", THREAD, given=SESSION) == (0, ["begun", "left"])
 
 
-def test_a_replay_that_was_interrupted_refuses_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    jobs = sm.Workload.from_frame(pd.DataFrame({"submit_s": [0, 1], "runtime_s": [10, 10], "cores": [1, 1]}))
-    half = Replay(jobs, cores=1, options=QueueOptions.checked())
+def interrupt(*_: object) -> bool:
+    raise KeyboardInterrupt
 
-    def interrupt(*_: object) -> bool:
-        raise KeyboardInterrupt
 
+def test_what_was_interrupted_refuses_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = sm.Workload([1, 2], [0, 1], [10, 10], [10, 10], [1, 1])
+    half, env = Replay(jobs, cores=1, options=QueueOptions.checked()), sm.Environment()
     monkeypatch.setattr(run, "replay", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        half.run()
-    monkeypatch.undo()
-    with pytest.raises(sm.RequestError, match="interrupted in the middle of an instant; make a new one"):
-        half.run()
-
-
-def test_an_environment_that_was_interrupted_refuses_to_go_on() -> None:
-    env = sm.Environment()
-
-    def interrupt() -> Iterator[Event]:
-        yield env.timeout(1)
-        raise KeyboardInterrupt
-
-    env.process(interrupt())
-    with pytest.raises(KeyboardInterrupt):
-        env.run()
-    with pytest.raises(sm.RequestError, match="interrupted in the middle of an instant; make a new environment"):
-        env.run()
+    env.at(1).callbacks.append(interrupt)
+    for interrupted_, new in ((half, "one"), (env, "environment")):
+        with pytest.raises(KeyboardInterrupt):
+            interrupted_.run()
+        monkeypatch.undo()
+        with pytest.raises(sm.RequestError, match=f"interrupted in the middle of an instant; make a new {new}"):
+            interrupted_.run()
 
 
 def test_signals_that_are_heeded_change_no_schedule() -> None:

@@ -16,11 +16,3 @@ def test_compiled_code_adds_as_numpy_does_to_the_last_bit(count: int) -> None:
 def test_the_order_of_additions_is_that_of_numpy(values: list[float], times: int) -> None:
     column = np.array(values * times)
     assert pairwise(column) == total(column)
-
-
-def test_one_by_one_would_be_another_sum() -> None:
-    values = np.full(200, 0.1)
-    one_by_one = 0.0
-    for value in values:
-        one_by_one += value
-    assert one_by_one != total(values) == pairwise(values)

@@ -32,15 +32,14 @@ def test_a_document_is_read_back_to_the_last_bit(document: dict[str, Any]) -> No
     assert same_bits(json.loads(json_text(document)), document)
 
 
-def test_numbers_that_are_not_finite_are_kept() -> None:
+def test_numbers_that_are_not_finite_are_kept_and_what_is_absent_is_left_out() -> None:
     document = {"x": [math.inf, -math.inf, math.nan]}
     assert same_bits(tomllib.loads(toml_text(document)), document)
     assert same_bits([float(x) for x in json.loads(json_text(document))["x"]], document["x"])
-
-
-def test_what_is_absent_is_left_out() -> None:
     assert toml_text({"a": None, "b": 1}) == "b = 1\n"
     assert json.loads(json_text({"a": None, "b": 1})) == {"b": 1}
+    assert parsed('{"a": "\\ud83d\\ude00"}', ".json", "it") == {"a": "\U0001f600"}, "no half of a pair"
+    assert parsed(f"x = [{'1.5, ' * 500}]\n{'a.' * 99}a = 1", ".toml", "it")["x"] == [1.5] * 500, "no long key"
 
 
 @pytest.mark.parametrize("name", ["a.toml", "a.TOML", "a.json"])
@@ -48,6 +47,8 @@ def test_a_file_is_written_in_the_format_of_its_name(tmp_path: Path, name: str) 
     write_document(tmp_path / name, {"theta": [0.1]}, "what it is")
     assert read_document(tmp_path / name) == {"theta": [0.1]}
     assert ((tmp_path / name).read_text().startswith("# what it is\n")) == (not name.endswith("json"))
+    with refused("...the suffix must be .toml or .json (got '')...", FileFormatError):
+        write_document(tmp_path / "fit", {})
 
 
 @pytest.mark.parametrize(
@@ -65,11 +66,8 @@ def test_a_file_is_written_in_the_format_of_its_name(tmp_path: Path, name: str) 
         ("a.toml", b"x" * 200_000, ": no TOML: expected '=' after a key"),
         ("a.toml", b"\xff", ": no TOML that can be read: it is no UTF-8: "),
         ("a.toml", None, ": cannot be read: no such file or directory"),
-        *(
-            (f"a.{name}", form.format("1" * 5000).encode(), f": no {name.upper()} that can be read: {what}")
-            for name, form in (("toml", "x = {}"), ("json", '{{"x": {}}}'))
-            for what in ["a whole number must have at most 4300 digits"]
-        ),
+        ("a.toml", b"x = " + b"1" * 5000, ": no TOML that can be read: a whole number must have at most 4300 digits"),
+        ("a.json", b'{"x": %s}' % (b"1" * 5000), ": no JSON that can be read: a whole number must have at most 4300"),
         ("a.json", b"[" * 200_000, ": no JSON that can be read: lists or tables are nested too deep"),
         ("a.toml", b"x = " + b"[" * 200_000, ": no TOML that can be read: lists or tables are nested too deep"),
     ],
@@ -82,24 +80,6 @@ def test_a_file_that_is_no_document_is_refused_by_name(
         path.write_bytes(content)
     with refused(f"{path}{text}...", FileFormatError):
         read_document(path)
-
-
-def test_a_name_that_says_no_format_is_refused_before_it_is_written(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match=r"the suffix must be \.toml or \.json \(got ''\)"):
-        write_document(tmp_path / "fit", {})
-
-
-def test_a_text_that_nests_without_end_is_refused() -> None:
-    with pytest.raises(FileFormatError, match="no JSON"):
-        parsed("[" * 200_000, ".json", "it")
-
-
-def test_a_list_of_many_numbers_is_no_long_key() -> None:
-    assert parsed(f"x = [{'1.5, ' * 500}]\n{'a.' * 99}a = 1", ".toml", "it")["x"] == [1.5] * 500
-
-
-def test_a_surrogate_pair_is_a_character() -> None:
-    assert parsed('{"a": "\\ud83d\\ude00"}', ".json", "it") == {"a": "\U0001f600"}
 
 
 @pytest.mark.parametrize("name", ["a.toml", "a.json"])
