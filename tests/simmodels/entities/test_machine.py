@@ -11,19 +11,6 @@ from simmodels.entities.environment import Process
 from tests.model_scripts import machines_on, scheduled
 
 
-def test_a_machine_is_on_iff_nobody_holds_it() -> None:
-    env = sm.Environment()
-    (machine,) = sm.Cluster(env, "c", machines=1, cores_per_machine=1).machines
-    machine.hold("repair")
-    machine.hold("saving")
-    machine.release("repair")
-    assert (machine.is_on, machine.state, list(machine.holders)) == (False, "off", ["saving"])
-    machine.release("repair")  # it does not hold it any more
-    assert not machine.is_on
-    machine.release("saving")
-    assert (machine.is_on, machine.wanted, machine.state) == (True, True, "on")
-
-
 def test_the_first_of_several_notices_says_when_a_machine_goes() -> None:
     _, cluster = machines_on(2, 1)
     machine = cluster.machines[0]
@@ -45,25 +32,6 @@ def test_a_machine_that_drains_for_two_is_held_by_both() -> None:
     assert machine.state == "draining"
     env.run()
     assert (env.now, machine.state, list(machine.holders)) == (5, "off", ["a", "b"])
-
-
-def test_a_script_does_not_switch_on_what_another_process_holds() -> None:
-    env, cluster = machines_on(2, 1)
-    sm.TraceCapacity(env, cluster, [(0, 1), (10, 2)])
-    seen = []
-
-    def script() -> Process:
-        yield cluster.machines[1].power_on()
-        seen.append(cluster.machines[1].is_on)
-        yield cluster.machines[0].power_off()
-        yield env.timeout(20)
-        seen.extend(machine.is_on for machine in cluster.machines)
-        yield cluster.machines[0].power_on()
-        seen.append(cluster.machines[0].is_on)
-
-    env.process(script())
-    env.run()
-    assert seen == [False, False, True, True]
 
 
 ACTS = st.lists(st.tuples(st.integers(0, 30), st.sampled_from("abc"), st.integers(0, 1), st.booleans()), max_size=30)
@@ -99,12 +67,3 @@ def test_holds_add_up_and_cores_are_counted(acts: list[tuple[int, str, int, bool
     env.process(look())
     schedule: Any = scheduled(queue, work)
     assert (schedule.outcome == 0).all()
-
-
-def test_an_idle_machine_that_drains_goes_at_once() -> None:
-    env = sm.Environment()
-    (machine,) = sm.Cluster(env, "c", machines=1, cores_per_machine=1).machines
-    env.run(until=1)
-    machine.leave("once idle")
-    env.run(until=2)
-    assert (machine.state, list(machine.holders)) == ("off", ["script"])

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 import simmodels as sm
-from simmodels.clusters.capacity import Mode
 from simmodels.entities.environment import Process
-from tests.model_scripts import machines_on, scheduled
+from tests.model_scripts import machines_on
 
 
 def spans(machines: int, until_s: float, seed: int = 1, **options: float) -> pd.DataFrame:
@@ -44,24 +43,6 @@ def test_two_clusters_fail_independently() -> None:
     env.on(sm.Powered, lambda event: failed[event.machine.cluster.name].append(env.now))
     env.run(until=1000)
     assert set(failed["a"]).isdisjoint(failed["b"])
-
-
-def maintained(runtime_s: float, *, notice_s: float = 0.0, mode: Mode = "kill") -> sm.Schedule:
-    """Return the schedule of a job on a machine of one core that is maintained from 100 to 130 s."""
-    env, cluster = machines_on(1, 1)
-    sm.Maintenance(env, cluster, start_s=100, duration_s=30, notice_s=notice_s, mode=mode)
-    return scheduled(sm.QueueScheduler(env, cluster), sm.Workload([1], [0.0], [runtime_s], [runtime_s], [1]))
-
-
-def test_maintenance_takes_what_runs_unless_it_drains() -> None:
-    killed = maintained(110.0)
-    assert killed.attempts["end_s"].tolist() == [100, 240]
-    assert killed.off_spans[["start_s", "end_s"]].to_numpy().tolist() == [[100, 130]]
-    saved = maintained(110.0, mode="checkpoint")
-    assert saved.attempts["work_s"].tolist() == [100, 10]
-    drained = maintained(110.0, mode="drain")
-    assert drained.attempts["end_s"].tolist() == [110]
-    assert drained.off_spans[["start_s", "end_s"]].to_numpy().tolist() == [[110, 130]]
 
 
 def test_maintenance_comes_again() -> None:
@@ -100,16 +81,11 @@ def test_a_machine_that_is_to_go_for_two_reasons_comes_back_after_both() -> None
         (sm.Maintenance, {"duration_s": 0}, "duration_s must be"),
         (sm.Maintenance, {"machines": [2]}, r"a machine of cluster .* from 0 to 1 \(got 2\)"),
         (sm.Maintenance, {"repeat_s": 1}, "repeat_s must be longer than"),
-        (
-            sm.Maintenance,
-            {"machines": []},
-            r"machines must be the numbers of .*, or None \(got \[\]\)",
-        ),
+        (sm.Maintenance, {"machines": []}, r"machines must be the numbers of .*, or None \(got \[\]\)"),
         (sm.Maintenance, {"machines": 0}, r"at least one machine, or None \(got 0\)"),
         (sm.Maintenance, {"mode": "wait"}, "unknown mode 'wait'"),
         (sm.SleepWhenIdle, {"after_s": 1, "awake": 0.5}, "awake must be an integer from 0 to 2"),
         (sm.SleepWhenIdle, {"after_s": -1}, "after_s must be a finite number of seconds >= 0"),
-        (sm.SleepWhenIdle, {"after_s": 1, "awake": 3}, "awake must be an integer from 0 to 2"),
     ],
 )
 def test_options_out_of_their_range_are_refused(kind: type[Any], options: dict[str, Any], text: str) -> None:

@@ -64,7 +64,7 @@ def test_what_runs_keeps_its_checkpoints_and_what_starts_has_the_new_ones(
     sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 1), sm.CapacityChange(40, 0), sm.CapacityChange(60, 1)])
     into = SCHEDULERS[scheduler](env, cluster)
     env.at(30).callbacks.append(lambda _: cluster.reconfigure(checkpoints=after))
-    table = scheduled(into, sm.Workload([1, 2], [0, 1], [100, 50], [100, 50], [1, 1]), whole=True).attempts
+    table = scheduled(into, rigid((0, 100, 1), (1, 50, 1)), whole=True).attempts
     # With checkpoints: saved are 30 s by 40 s; 70 s are left, after 2 s. Without: all; 9 and 4 checkpoints between.
     times = [[0, 40], [60, 132], [132, 182]] if after is None else [[0, 40], [60, 169], [169, 223]]
     assert table[["start_s", "end_s"]].to_numpy().tolist() == times
@@ -78,9 +78,8 @@ def test_what_waits_is_queued_by_the_new_checkpoints(backfilling: Backfilling) -
     cluster = sm.Cluster(env, "c", cores=2)
     queue = sm.QueueScheduler(env, cluster, backfilling=backfilling)
     env.at(2).callbacks.append(lambda _: cluster.reconfigure(checkpoints=sm.Checkpoints(interval_s=10, cost_s=1)))
-    assert scheduled(
-        queue, sm.Workload([1, 2, 3, 4], [0, 1, 6, 8], [60, 10, 52, 1], [60, 10, 52, 1], [1, 2, 1, 1])
-    ).start_s.tolist() == [0, 60, 70, 8]
+    jobs = rigid((0, 60, 1), (1, 10, 2), (6, 52, 1), (8, 1, 1))
+    assert scheduled(queue, jobs).start_s.tolist() == [0, 60, 70, 8]
 
 
 def test_checkpoints_that_are_none_are_refused_where_they_are_set() -> None:
@@ -90,35 +89,6 @@ def test_checkpoints_that_are_none_are_refused_where_they_are_set() -> None:
         cluster.checkpoints = "often"  # type: ignore[assignment]
     cluster.checkpoints = None  # type: ignore[assignment]  # as when it is made
     assert cluster.checkpoints == sm.Checkpoints()
-
-
-def test_a_queue_backfills_by_what_is_left_of_a_job() -> None:
-    """After 40 s of its 100 s, the job that comes back at 60 s is expected to end at 120 s: one of 50 s ends before."""
-    env, cluster = machines_on(2, 1)
-    both, none = sm.CapacityChange(60, 2), sm.CapacityChange(40, 0, 10, "checkpoint")
-    sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 2), none, both])
-    queue = sm.QueueScheduler(env, cluster)
-    jobs = sm.Workload([1, 2, 3, 4], [0, 50, 51, 52], [100, 9, 61, 60], [100, 9, 61, 60], [1, 2, 1, 1])
-    assert scheduled(queue, jobs).start_s.tolist() == [60, 120, 129, 60]
-
-
-def test_a_job_is_killed_at_its_estimate_of_work_not_of_time() -> None:
-    env, cluster = machines_on(1, 1)
-    sm.TraceCapacity(env, cluster, [(0, 1), sm.CapacityChange(40, 0, 10, "checkpoint"), (60, 1)])
-    queue = sm.QueueScheduler(env, cluster, overrun="kill")
-    schedule = scheduled(queue, sm.Workload([1, 2], [0, 0], [100, 10], [90, 10], [1, 1]))
-    assert schedule.end_s.tolist() == [60 + 50, 120]
-    assert schedule.outcome.tolist() == [1, 0]
-
-
-def test_first_fit_on_a_cluster_that_changes_runtimes_is_legal_and_aborts_nothing() -> None:
-    env = sm.Environment()
-    cluster = Twice(env, "c", machines=2, cores_per_machine=2)
-    schedule = scheduled(
-        sm.FirstFit(env, cluster), sm.Workload([1, 2, 3], [0, 1, 2], [10, 20, 30], [10, 20, 30], [2, 1, 2])
-    )
-    assert schedule.end_s.tolist() == [20, 41, 80]
-    assert schedule.metrics()["aborted"] == 0
 
 
 def test_first_fit_on_a_cluster_that_changes_runtimes_saves_its_own_work() -> None:
@@ -149,11 +119,7 @@ def test_a_changed_job_starts_from_its_beginning() -> None:
     mode=st.sampled_from(["kill", "checkpoint", "drain"]),
 )
 def test_no_work_is_lost_or_done_twice(
-    jobs: list[tuple[int, int, int]],
-    changes: list[tuple[int, int, int]],
-    saving: sm.Checkpoints,
-    backfilling: Backfilling,
-    mode: Mode,
+    jobs: list[tuple[int, ...]], changes: list[tuple[int, ...]], saving: sm.Checkpoints, backfilling: str, mode: Mode
 ) -> None:
     env, cluster = machines_on(2, 1, checkpoints=saving)
     table = [sm.CapacityChange(*change, mode) for change in sorted(changes)]

@@ -11,47 +11,12 @@ from simmodels.policies.queue_options import Backfilling, Overrun
 from tests.model_scripts import machines_on, queue_on, scheduled
 
 
-def test_a_job_runs_as_fast_as_the_slowest_of_its_machines() -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 4, speed=2.0), sm.Machines(2, 2, speed=0.5)])
-    assert (cluster.cores, cluster.speed, cluster.spec.sizes) == (8, 0.5, (4, 2, 2))
-    assert [machine.speed for machine in cluster.machines] == [2, 0.5, 0.5]
-    work = sm.Workload([1, 2, 3], [0, 0, 0], [100, 100, 100], [100, 100, 100], [3, 2, 1])
-    schedule = scheduled(sm.QueueScheduler(env, cluster), work)
-    assert schedule.end_s.tolist() == [50, 200, 200]  # the second has the last core of the fast machine, and a slow one
-    assert schedule.runs["machine"].tolist() == [0, 0, 1]
 
 
-def test_a_queue_predicts_and_backfills_by_the_speed_of_its_cluster() -> None:
-    """At speed 2 the job of 100 s is expected to end at 50 s: one of 98 s fits before, one of 104 s does not."""
-    env = sm.Environment()
-    queue = sm.QueueScheduler(env, sm.Cluster(env, "c", cores=2, speed=2.0))
-    work = sm.Workload([1, 2, 3, 4], [0, 1, 1, 1], [100, 10, 104, 98], [100, 10, 104, 98], [1, 2, 1, 1])
-    sm.Source(env, work, into=queue)
-    recorder = sm.Recorder(env)
-    env.run(until=env.end_of(1))
-    assert [queue.predict_start(job) for job in queue.waiting] == [50, 55]
-    env.run()
-    assert recorder.schedule().validate().start_s.tolist() == [0, 50, 55, 1]
 
 
-@pytest.mark.parametrize("overrun", ["run", "kill"])
-def test_jobs_are_killed_at_their_estimates_at_any_speed(overrun: Overrun) -> None:
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 1, speed=4.0), sm.Machines(1, 1, speed=2.0)])
-    work = sm.Workload([1, 2, 3, 4], [0, 0, 90, 90], [100, 100, 80, 80], [80, 80, 80, 80], [1, 1, 1, 1])
-    schedule = scheduled(sm.QueueScheduler(env, cluster, overrun=overrun), work)
-    assert schedule.end_s.tolist() == ([20, 40, 110, 130] if overrun == "kill" else [25, 50, 110, 130])
-    assert schedule.outcome.tolist() == ([1, 1, 0, 0] if overrun == "kill" else [0, 0, 0, 0])
 
 
-def test_a_checkpoint_counts_work_not_time() -> None:
-    """At speed 2, 40 s did 80 s of the job's 100 s; on the machine of speed 0.5, the other 20 s take 40 s."""
-    env = sm.Environment()
-    cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 1, speed=2.0), sm.Machines(1, 1, speed=0.5)])
-    sm.Maintenance(env, cluster, start_s=40, duration_s=500, machines=[0], notice_s=10, mode="checkpoint")
-    schedule = scheduled(sm.QueueScheduler(env, cluster), sm.Workload([1], [0], [100], [100], [1]))
-    assert schedule.attempts[["start_s", "end_s", "work_s"]].to_numpy().tolist() == [[0, 40, 40], [40, 80, 40]]
 
 
 def test_what_a_script_changes_is_proved_of_each_attempt() -> None:
@@ -153,10 +118,3 @@ def test_a_uniform_speed_is_a_change_of_units(
     assert fast.end_s.tolist() == plain.end_s.tolist()
 
 
-def test_a_limit_counts_work_and_leaves_checkpoints_out() -> None:
-    """50 s at speed 2, and nine checkpoints of 5 s, are no more than 100 s of work."""
-    env = sm.Environment()
-    saving = sm.Checkpoints(interval_s=10, cost_s=5)
-    cluster = sm.Cluster(env, "c", machines=[sm.Machines(1, 4, 2.0), sm.Machines(1, 4, 1.0)], checkpoints=saving)
-    schedule = scheduled(sm.QueueScheduler(env, cluster, overrun="kill"), sm.Workload([1], [0], [100], [100], [4]))
-    assert (schedule.outcome.tolist(), schedule.end_s.tolist()) == ([0], [95])
