@@ -65,19 +65,10 @@ def test_power_changes_follow_all_else_of_an_instant_and_decisions_follow_them()
     env = Environment()
     seen: list[str] = []
 
-    def happens(name: str, priority: int | None) -> None:
-        event = Event(env)
-        event.callbacks.append(lambda _: seen.append(name))
-        if priority is None:
-            event.succeed()
-        else:
-            env.trigger(event, priority)
-
     def process() -> Generator[Event]:
         yield env.at(3.0)
-        happens("decision", LAST)
-        happens("power", POWER)
-        happens("usual", None)
+        for name, event in (("decision", env.ring(LAST)), ("power", env.ring(POWER)), ("usual", env.event().succeed())):
+            event.callbacks.append(lambda _, name=name: seen.append(name))
         yield env.timeout(0.0)
         seen.append("process")
 
@@ -114,18 +105,6 @@ def test_a_call_happens_when_an_event_of_its_instant_and_priority_would() -> Non
 def test_an_event_that_is_no_class_is_refused() -> None:
     with pytest.raises(sm.RequestError, match=r"env.on\('ended', ...\); give the event as a class, such as"):
         Environment().on("ended", print)  # type: ignore[arg-type]
-
-
-def test_observers_of_a_class_of_ones_own_are_called_in_order() -> None:
-    class Full(NamedTuple):
-        cores: int
-
-    env, seen = Environment(), []
-    env.on(Full, lambda event: seen.append(("first", event)))
-    env.on(Full, lambda event: seen.append(("second", event)))
-    env.publish(Full, 4)
-    assert seen == [("first", Full(4)), ("second", Full(4))]
-    assert Full in env.observed
 
 
 def test_observers_of_parts_and_of_events_are_called_in_order_and_neighbours_share_an_event() -> None:

@@ -36,9 +36,10 @@ def test_jobs_come_at_their_instants_by_submit_and_input_position() -> None:
     assert source.submitted == 5
 
 
-def test_it_stops_with_the_clock() -> None:
+def test_it_stops_with_the_clock_and_an_empty_log_is_no_work() -> None:
     env = sm.Environment()
     source = sm.Source(env, log(0, 3, 7), into=Bin(env))
+    sm.Source(env, log(), into=Bin(env))
     env.run(until=3)  # before the events at 3
     assert source.submitted == 1
     env.run(until=7.5)
@@ -55,14 +56,6 @@ def test_a_log_longer_than_what_it_holds_in_memory_at_a_time_comes_whole() -> No
     assert [instant for instant, _ in into.came] == submit_s.tolist()
 
 
-def test_an_empty_log_is_no_work() -> None:
-    env = sm.Environment()
-    into = Bin(env)
-    sm.Source(env, log(), into=into)
-    env.run()
-    assert into.came == []
-
-
 def test_a_job_submitted_before_now_is_refused() -> None:
     env = sm.Environment(start_s=5.0)
     sm.Source(env, log(5, 6), into=Bin(env))
@@ -76,7 +69,6 @@ def test_a_job_submitted_before_now_is_refused() -> None:
         ("cores", 9, "job 2: needs 9 cores, and the machine has 8"),
         ("cores", 0, r"job 2: cores must be an integer >= 1 \(got 0\)"),
         ("runtime_s", -3.0, r"job 2: runtime_s must be a number of seconds >= 0 \(got -3.0\)"),
-        ("estimate_s", -3.0, r"job 2: estimate_s must be a number of seconds >= 0 \(got -3.0\)"),
     ],
 )
 def test_a_job_that_can_never_run_is_refused_before_the_clock_runs(column: str, value: float, text: str) -> None:
