@@ -1,3 +1,4 @@
+# ruff: noqa: ANN401  options of any type are handed through
 """Partitions with cores of their own: a router by column, against a simulation of each partition alone."""
 
 from dataclasses import replace
@@ -12,6 +13,7 @@ import simmodels as sm
 from tests.simmodels.test_properties import Machine, machines, options
 
 LOG = {"submit_s": [0, 1, 2], "runtime_s": [10, 10, 5], "cores": [2, 2, 1], "partition": [4, 9, 4]}
+WITHOUT = {name: column for name, column in LOG.items() if name != "partition"}
 TWO = [("9", 2), ("4", 3)]
 
 
@@ -59,9 +61,7 @@ def test_each_partition_runs_as_if_it_were_alone(machine: Machine, how: dict[str
 
 
 @given(parted(), options(), st.integers(0, 2))
-def test_partitions_that_share_cores_are_one_queue_under_limits(
-    machine: Machine, how: dict[str, Any], fewer: int
-) -> None:
+def test_partitions_that_share_cores_are_one_queue_under_limits(machine: Machine, how: Any, fewer: int) -> None:
     cores, jobs = machine
     chosen = dict(how)
     mine = [{"by": "user", "jobs": 2}, {"by": "queue", "jobs": 3}] if len(jobs) % 2 else None
@@ -80,8 +80,8 @@ def test_partitions_that_share_cores_are_one_queue_under_limits(
 
 
 @pytest.mark.parametrize("engine", ["simpy", "compiled"])
-def test_partitions_share_cores_only_if_they_have_more_than_the_machine(engine: Any) -> None:  # noqa: ANN401
-    def found(cores: int, **how: Any) -> sm.Schedule:  # noqa: ANN401
+def test_partitions_share_cores_only_if_they_have_more_than_the_machine(engine: Any) -> None:
+    def found(cores: int, **how: Any) -> sm.Schedule:
         return sm.simulate(LOG, on=TWO, cores=cores, router="ByPartition", engine=engine, **how)
 
     assert found(5).cluster.tolist() == [1, 0, 1]
@@ -115,7 +115,7 @@ def test_partitions_share_cores_only_if_they_have_more_than_the_machine(engine: 
         ([{"by": "partition", "value": 4, "cores": 3}, {"by": "user", "cores": 9}], [0, 10, 20]),
     ],
 )
-def test_of_the_cores_of_a_partition_and_its_limit_the_lower_count(limits: Any, start_s: list[float]) -> None:  # noqa: ANN401
+def test_of_the_cores_of_a_partition_and_its_limit_the_lower_count(limits: Any, start_s: list[float]) -> None:
     log = {**LOG, "submit_s": [0, 0, 0], "runtime_s": [10, 10, 10], "cores": [2, 2, 2], "partition": [4, 4, 4]}
     on = [("04", 9), ("4", 4), ("9", 9), ("12345678901234567890", 9)]  # only one of these is the partition
     schedule = sm.simulate(log, on=on, cores=9, router="ByPartition", **({"limits": limits} if limits else {}))
@@ -152,14 +152,10 @@ def test_partitions_are_replayed_by_the_compiled_engine_where_they_share_nothing
         (LOG, [("9", 2), ("5", 3)], r"job 1: its partition is 4, and no cluster has that name \(1 more"),
         (LOG, [("9", 1), ("4", 3)], "job 2: .*2 cores.*1"),
         ({**LOG, "partition": [4, 9, -1]}, TWO, "job 3: its partition is -1, and no cluster has that name"),
-        (
-            {k: v for k, v in LOG.items() if k != "partition"},
-            TWO,
-            "ByPartition goes by partition, of which the workload",
-        ),
+        (WITHOUT, TWO, "ByPartition goes by partition, of which the workload"),
     ],
 )
-def test_jobs_without_a_place_are_refused_in_one_sentence(engine: Any, log: Any, on: Any, text: str) -> None:  # noqa: ANN401
+def test_jobs_without_a_place_are_refused_in_one_sentence(engine: Any, log: Any, on: Any, text: str) -> None:
     with pytest.raises((sm.ImpossibleJobError, sm.RequestError), match=text):
         sm.simulate(log, on=on, router="ByPartition", engine=engine)
 

@@ -1,3 +1,4 @@
+# ruff: noqa: ANN401  options of any type are handed through
 """Names of users, accounts and so on in limits: as what is written with their numbers, and in all that is shown."""
 
 import pickle
@@ -12,7 +13,6 @@ import pytest
 import simmodels as sm
 from simmodels.ground.files import write_csv
 
-ENGINES = pytest.mark.parametrize("engine", ["compiled", "simpy"])
 NAMED: dict[str, Any] = {
     "submit_s": [0] * 4,
     "runtime_s": [10] * 4,
@@ -25,7 +25,6 @@ NAMED: dict[str, Any] = {
 }
 
 
-@ENGINES
 @pytest.mark.parametrize(
     ("by", "name", "number", "start_s"),
     [
@@ -36,12 +35,7 @@ NAMED: dict[str, Any] = {
     ],
 )
 def test_limits_by_a_name_are_those_by_its_number(
-    engine: Any,  # noqa: ANN401  a name
-    tmp_path: Path,
-    by: str,
-    name: str,
-    number: int,
-    start_s: list[float],
+    engine: Any, tmp_path: Path, by: str, name: str, number: int, start_s: list[float]
 ) -> None:
     """A file that is written keeps the name, which no program for tables takes for a formula."""
     how: dict[str, Any] = {"cores": 8, "engine": engine}
@@ -51,39 +45,30 @@ def test_limits_by_a_name_are_those_by_its_number(
     path = tmp_path / "limits.csv"
     write_csv(pd.DataFrame(schedule.terms.limits.table()), path)
     assert ",=" not in path.read_text()
-    for given_ in (
-        [{"by": by, "value": name, "jobs": 1}],
-        path,
-        [{"by": by, "group": "g", "members": [name], "jobs": 1}],
-    ):
+    grouped = [{"by": by, "group": "g", "members": [name], "jobs": 1}]
+    for given_ in ([{"by": by, "value": name, "jobs": 1}], path, grouped):
         named = sm.simulate(NAMED, **how, limits=given_).validate()
         assert named.start_s.tolist() == start_s
     assert sm.simulate(NAMED, **how, limits=path).about == schedule.about
 
 
-@ENGINES
-def test_errors_show_names(engine: Any) -> None:  # noqa: ANN401  a name
+def test_errors_show_names(engine: Any) -> None:
     how: dict[str, Any] = {"cores": 8, "engine": engine}
     for row, text in (
         (
             {"by": "account", "value": "fysics"},
-            r"limits name account 'fysics', and no job is of it; there are '=1\+1' and 'physics'",
+            r"name account 'fysics', and no job is of it; there are '=1\+1' and 'p",
         ),
         ({"by": "account", "value": 3}, "limits name account 3, and no job of workload 'workload' is of it"),
         ({"by": "qos", "value": "5"}, "limits name qos '5', and no job is of it; there are '7' and 'high'"),
         ({"by": "account", "cores": 1}, r"job 1: needs 2 cores, and account 'physics' may have 1 \(2 more"),
-        (
-            {"group": "g", "members": "ann dan", "jobs": 1},
-            "limits name user 'dan', and no job is of it; there are 'ann', 'ben' and 'cem'",
-        ),
+        ({"group": "g", "members": "ann dan"}, "limits name user 'dan', and no job is of it; there are 'ann', 'ben' a"),
     ):
         with pytest.raises(sm.SimModelsError, match=text):
             sm.simulate(NAMED, **how, limits=[{"jobs": 1, **row}])
     with pytest.raises(sm.RequestError, match="two rows limit account 2; put them into one"):
         sm.simulate(NAMED, **how, limits=[{"by": "account", "value": each, "jobs": 1} for each in (2, "physics")])
-    with pytest.raises(
-        sm.RequestError, match=r"limits name user 'ann', .* the jobs have no names by user: give numbers"
-    ):
+    with pytest.raises(sm.RequestError, match=r"limits name user 'ann', .* the jobs have no names by user: give n"):
         sm.simulate({"submit_s": [0], "runtime_s": [1], "cores": [1]}, **how, limits=[{"value": "ann", "jobs": 1}])
 
 
