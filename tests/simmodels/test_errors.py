@@ -28,14 +28,7 @@ CASES = [
     (StoppedError("the disk is full", "what was finished is kept"), "the disk is full; what was finished is kept"),
     (StoppedError("the disk is full"), "the disk is full"),
     (SimModelsError("something"), "something"),
-    (
-        RequestError("cluster 'x' has no machines", "create it with machines= and cores_per_machine="),
-        "cluster 'x' has no machines; create it with machines= and cores_per_machine=",
-    ),
-    (
-        RequestError(must_be("cores", "an integer from 1 to 2**53", 0)),
-        "cores must be an integer from 1 to 2**53 (got 0)",
-    ),
+    (RequestError(must_be("cores", "an integer from 1", 0)), "cores must be an integer from 1 (got 0)"),
     (RequestError("two workloads of one name"), "two workloads of one name"),
     (
         UnknownNameError("order", "FCSF", ("FCFS", "LCFS")),
@@ -55,14 +48,8 @@ CASES = [
         ImpossibleJobError(12, "needs 101 cores, and the machine has 100"),
         "job 12: needs 101 cores, and the machine has 100",
     ),
-    (
-        ImpossibleJobError(12, "needs 0 cores", 3),
-        "job 12: needs 0 cores (3 more jobs of this input are refused too)",
-    ),
-    (
-        ImpossibleJobError(12, "needs 0 cores", 1),
-        "job 12: needs 0 cores (1 more job of this input is refused too)",
-    ),
+    (ImpossibleJobError(12, "needs 0", 3), "job 12: needs 0 (3 more jobs of this input are refused too)"),
+    (ImpossibleJobError(12, "needs 0", 1), "job 12: needs 0 (1 more job of this input is refused too)"),
     (
         IllegalScheduleError("capacity", "at 5 s: 12 cores run, and the machine has 10"),
         "illegal schedule (capacity): at 5 s: 12 cores run, and the machine has 10",
@@ -106,11 +93,6 @@ def test_it_is_rebuilt_from_its_arguments_as_simpy_does_it_pickled_and_copied_wh
     assert same(copy.deepcopy(error), error)
 
 
-@pytest.mark.parametrize("value", [16**5000, {"a": [16**5000]}], ids=["int", "dict"])
-def test_numbers_of_thousands_of_digits_are_shown_in_a_few_words(value: object) -> None:
-    assert brief(value) == f"{type(value).__name__} with a number of thousands of digits"
-
-
 def test_every_error_class_of_the_module_is_tried_here() -> None:
     classes = {cls for _, cls in inspect.getmembers(errors, inspect.isclass) if cls.__module__ == errors.__name__}
     assert {cls for cls in classes if issubclass(cls, Exception)} == {type(error) for error, _ in CASES}
@@ -141,19 +123,15 @@ def test_a_path_with_control_characters_is_escaped_in_errors_and_kept_as_a_field
     assert error.path == "\x1b[2J.swf"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("plain", "plain"),
-        ("é 日本 \u2009thin", "é 日本 \u2009thin"),
+def test_what_a_terminal_would_obey_is_escaped_and_all_else_is_left() -> None:
+    for kept in ("plain", "é 日本 \u2009thin", "back\\slash"):
+        assert printable(kept, keep="\n") == kept
+    for text, expected in (
         ("a\x00b\x7f\x9b", "a\\x00b\\x7f\\x9b"),
         ("a\nb\u2028", "a\nb\\u2028"),
-        ("half \ud800", "half \\ud800"),
-        ("back\\slash \x1b", "back\\slash \\x1b"),
-    ],
-)
-def test_what_a_terminal_would_obey_is_escaped_and_all_else_is_left(text: str, expected: str) -> None:
-    assert printable(text, keep="\n") == expected
+        ("\ud800", "\\ud800"),
+    ):
+        assert printable(text, keep="\n") == expected
 
 
 @pytest.mark.parametrize(
@@ -163,13 +141,12 @@ def test_what_a_terminal_would_obey_is_escaped_and_all_else_is_left(text: str, e
         (np.float64(0.5), "0.5"),
         (np.int64(3), "3"),
         (np.str_("easy"), "'easy'"),
-        (pd.DataFrame({"a": [1]}), "a DataFrame of shape (1, 1)"),
         (np.zeros((2, 3)), "an array of shape (2, 3)"),
         (RequestError, "the class RequestError"),
         (object(), "an object"),
         (None, "None"),
     ],
-    ids=["text", "float64", "int64", "str_", "DataFrame", "array", "class", "object", "None"],
+    ids=["text", "float64", "int64", "str_", "array", "class", "object", "None"],
 )
 def test_a_value_is_shown_as_it_would_be_written_in_python(given: object, text: str) -> None:
     assert must_be("cores", "an integer >= 1", given) == f"cores must be an integer >= 1 (got {text})"
@@ -189,6 +166,8 @@ def test_a_name_that_is_no_text_is_refused_as_one() -> None:
 
 
 def test_a_long_value_is_shown_in_brief() -> None:
+    for number in (16**5000, {"a": [16**5000]}):
+        assert brief(number) == f"{type(number).__name__} with a number of thousands of digits"
     assert brief("short") == "'short'"
     nested: list[object] = []
     for _ in range(100_000):
@@ -199,5 +178,4 @@ def test_a_long_value_is_shown_in_brief() -> None:
 
 def test_an_object_of_several_lines_is_shown_as_its_type() -> None:
     table = pd.DataFrame({"a": range(3)})
-    assert brief(table) == "a DataFrame of shape (3, 1)"
     assert brief({"x": [table, object()]}) == "{'x': [a DataFrame of shape (3, 1), an object]}"

@@ -28,10 +28,9 @@ def test_the_plain_reference_conforms() -> None:
     assert_conforms(lambda case: naive.simulate(case.jobs, **case.options)[0])
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_drawn_schedule_is_legal(case: Case) -> None:
-    schedule = simulate(case.jobs, **case.options)
-    assert schedule.validate().start_s.tolist() == list(case.start_s)
+def test_the_drawn_schedules_are_legal() -> None:
+    for case in CASES:
+        assert simulate(case.jobs, **case.options).validate().start_s.tolist() == list(case.start_s)
 
 
 def test_names_are_unique_and_begin_with_the_backfilling() -> None:
@@ -40,12 +39,12 @@ def test_names_are_unique_and_begin_with_the_backfilling() -> None:
     assert all(case.why for case in CASES)
 
 
-@pytest.mark.parametrize("backfilling", ["none", "greedy", "easy", "conservative"])
-def test_every_backfilling_has_ties_zero_runtimes_wide_jobs_or_options_of_its_own(backfilling: str) -> None:
-    cases = [case for case in CASES if case.backfilling == backfilling]
-    assert len(cases) >= 6
-    assert any(case.special for case in cases)
-    assert any((case.jobs.cores == case.cores).any() for case in cases)
+def test_every_backfilling_has_wide_jobs_and_options_of_its_own() -> None:
+    for backfilling in ("none", "greedy", "easy", "conservative"):
+        cases = [case for case in CASES if case.backfilling == backfilling]
+        assert len(cases) >= 6
+        assert any(case.special for case in cases)
+        assert any((case.jobs.cores == case.cores).any() for case in cases)
 
 
 IN_SPITE_OF = {  # these show what does not change with the option
@@ -71,15 +70,6 @@ def test_another_backfilling_than_easy_is_found_out(wrong: str) -> None:
     report = check(lambda case: starts(case, backfilling=wrong, backfill_order=None), EASY)
     assert not report.conforms
     assert report.failures
-
-
-def test_the_two_cases_that_compare_easy_and_conservative_have_the_same_jobs() -> None:
-    easy, conservative = (
-        next(case for case in CASES if case.name == name)
-        for name in ("easy/third-job-may-be-delayed", "conservative/no-job-is-delayed")
-    )
-    assert easy.jobs.to_frame().equals(conservative.jobs.to_frame())
-    assert easy.start_s != conservative.start_s
 
 
 def test_a_report_says_the_first_job_in_time_that_differs() -> None:
@@ -125,9 +115,7 @@ def test_a_tolerance_lets_starts_differ_by_so_much() -> None:
 
 def test_assert_conforms_raises_with_the_report() -> None:
     assert_conforms(reported)
-    with pytest.raises(
-        AssertionError, match="4 of 5 cases passed\neasy/extra-core: job 3 must start at 2 s, not 110 s"
-    ):
+    with pytest.raises(AssertionError, match="4 of 5 cases passed\neasy/extra-core: job 3 must start at 2 s, not 110"):
         assert_conforms(lambda case: (0, 100, 110) if case is CASES[2] else case.start_s, CASES[:5])
 
 
@@ -135,17 +123,6 @@ def test_no_case_at_all_does_not_conform() -> None:
     assert not Report((), ()).conforms
     with pytest.raises(AssertionError, match="0 of 0 cases passed"):
         assert_conforms(reported, [])
-
-
-def test_a_scheduler_without_options_can_be_checked_with_the_cases_that_need_none() -> None:
-    plain = [case for case in CASES if not case.special]
-    assert plain[:5] == list(CASES[:5])
-    assert_conforms(
-        lambda case: (
-            simulate(case.jobs, cores=case.cores, order=case.order, backfilling=case.options["backfilling"]).start_s
-        ),
-        plain,
-    )
 
 
 def test_cases_cannot_be_changed() -> None:
