@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.entities.environment import Process
 from tests.model_scripts import machines_on, recorded
 from tests.naive_capacity import Naive
 from tests.on_machines import CHOICES, ORDERS, for_the_slow, runs, workload
@@ -24,14 +23,16 @@ CLASSES: dict[str, Any] = {
     "PackedTargetAsap": sm.PackedTargetAsap,
 }
 Turn = tuple[float, dict[str, Any]]
+Rows = list[tuple[float, float, int]]
+Steps = list[tuple[float, int]]
 
 
 def placed(
-    rows: list[tuple[float, float, int]],
+    rows: Rows,
     heuristic: str,
     options: dict[str, Any],
     turns: list[Turn],
-    steps: list[tuple[float, int]],
+    steps: Steps,
     *,
     proved: bool = True,
     **clock: Any,
@@ -40,13 +41,8 @@ def placed(
     sm.TraceCapacity(env, cluster, [sm.CapacityChange(at_s, machines) for at_s, machines in steps])
     placer = CLASSES[heuristic](env, cluster, **options)
     sm.Source(env, workload(rows), into=placer)
-
-    def operate() -> Process:
-        for at_s, changes in turns:
-            yield env.at(at_s)
-            placer.reconfigure(**changes)
-
-    env.process(operate())
+    for at_s, changes in turns:
+        env.at(at_s).callbacks.append(lambda _, changes=changes: placer.reconfigure(**changes))
     return recorded(env, until=500, proved=proved)
 
 
@@ -78,36 +74,21 @@ def chosen(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 )
 @settings(max_examples=150)
 def test_a_placer_whose_heuristic_changes_is_the_slow_scheduler(
-    rows: list[tuple[float, float, int]],
-    steps: list[tuple[float, int]],
-    heuristics: list[tuple[str, dict[str, Any]]],
-    times: list[int],
-    reference: list[tuple[int, int]],
+    rows: Rows, steps: Steps, heuristics: list[tuple[str, dict[str, Any]]], times: list[int], reference: list[Any]
 ) -> None:
     of_targets = {"reference": workload([(0.0, float(w), c) for w, c in reference]), "least_machines": 1}
     all_options = [(name, options | (of_targets if name != "FirstFit" else {})) for name, options in heuristics]
     turns = [
-        (float(at_s), {"heuristic": name, **options})
-        for at_s, (name, options) in zip(times, all_options[1:], strict=False)
+        (float(at_s), {"heuristic": each[0], **each[1]}) for at_s, each in zip(times, all_options[1:], strict=False)
     ]
     schedule = placed(rows, *all_options[0], turns, steps)
-
-    slow = Naive(
-        rows,
-        steps,
-        4,
-        heuristics[0][0],
-        0.0,
-        500.0,
-        1,
-        [(float(w), c) for w, c in reference],
-        for_the_slow(heuristics[0][1]),
-        list(heuristics[0][1].get("fill_order", range(5))),
-        [
-            (float(at_s), name, for_the_slow(options))
-            for at_s, (name, options) in zip(times, heuristics[1:], strict=False)
-        ],
-    )
+    name, first = heuristics[0]
+    lengths = [(float(w), c) for w, c in reference]
+    filled = list(first.get("fill_order", range(5)))
+    slow_turns = [
+        (float(at_s), each[0], for_the_slow(each[1])) for at_s, each in zip(times, heuristics[1:], strict=False)
+    ]
+    slow = Naive(rows, steps, 4, name, 0.0, 500.0, 1, lengths, for_the_slow(first), filled, slow_turns)
     slow.simulate()
     outcome = {"done": 0, "killed": 2, "running": 2}
     must = [(run.job + 1, run.machine, run.start, outcome[run.outcome]) for run in slow.attempts]
@@ -128,10 +109,7 @@ def test_a_job_that_ran_while_the_order_changed_waits_again_in_the_new_one() -> 
 
 @given(rows=ROWS, steps=STEPS, heuristic=chosen(), times=st.lists(st.integers(1, 150), max_size=5, unique=True))
 def test_options_that_are_set_again_change_nothing(
-    rows: list[tuple[float, float, int]],
-    steps: list[tuple[float, int]],
-    heuristic: tuple[str, dict[str, Any]],
-    times: list[int],
+    rows: Rows, steps: Steps, heuristic: tuple[str, dict[str, Any]], times: list[int]
 ) -> None:
     name, options = heuristic
     other = {"distance": 7} if name != "FirstFit" else {"dispatch": "event", "fill_order": (2, 1, 0, 3, 4)}
@@ -144,19 +122,6 @@ def test_options_that_are_set_again_change_nothing(
     assert runs(schedule) == runs(placed(rows, name, options, [], steps, proved=False))
 
 
-def test_first_fit_goes_on_as_another_heuristic() -> None:
-    week = workload([(0.0, 10.0, 4), (0.0, 10.0, 4)])
-    rows = [(0.0, 10.0, 3), (1.0, 30.0, 4), (2.0, 30.0, 4), (3.0, 5.0, 1), (12.0, 2.0, 1)]
-    turn: Turn = (5.0, {"heuristic": "TargetAsap", "reference": week})
-    schedule = placed(rows, "FirstFit", {"fill_order": (4, 3, 2, 1, 0)}, [turn], [(0.0, 2)])
-    # Machine 1, machine 0; the third waits, and the fourth fits beside the first. From 5 s on the third is planned on
-    # machine 1, from 10 s on; the last finds a core free on neither before 31 s.
-    assert [run[:3] for run in runs(schedule)] == [(1, 1, 0), (2, 0, 1), (4, 1, 3), (3, 1, 10), (5, 0, 31)]
-    assert schedule.about["heuristic"] == "TargetAsap"
-    assert schedule.about["changes"] == 1
-    assert schedule.about["mean_machines_used"] > 0
-
-
 def test_a_drawn_fill_order_is_the_same_whenever_it_is_changed_to() -> None:
     rows = [(10.0 * k, 1.0, 4) for k in range(20)]
     late = placed(rows, "FirstFit", {}, [(15.0, {"aware": False})], [(0.0, 5)], seed=4)
@@ -167,39 +132,23 @@ def test_a_drawn_fill_order_is_the_same_whenever_it_is_changed_to() -> None:
 def test_what_cannot_be_changed_is_refused_and_all_stays_as_it_is() -> None:
     env = sm.Environment()
     placer = sm.FirstFit(env, sm.Cluster(env, "c", machines=3, cores_per_machine=4))
-    with pytest.raises(
-        sm.UnknownNameError, match=r"option that can be changed 'checkpoints'; .*known: heuristic, order, aware"
+    for options, what in (
+        (
+            {"checkpoints": sm.Checkpoints()},
+            r"option that can be changed 'checkpoints'; .*known: heuristic, order, aware",
+        ),
+        ({"distance": 3}, "FirstFit has no option distance; it is one of another heuristic"),
+        ({"heuristic": "TargetAsap"}, "TargetAsap has no reference; add reference="),
+        ({"heuristic": "TargetASAP"}, "unknown heuristic 'TargetASAP'"),
+        ({"fill_order": (0, 1)}, r"fill_order must be each number from 0 to 2 once \(got \(0, 1\)\)"),
     ):
-        placer.reconfigure(checkpoints=sm.Checkpoints())
-    with pytest.raises(sm.RequestError, match="FirstFit has no option distance; it is one of another heuristic"):
-        placer.reconfigure(distance=3)
-    with pytest.raises(sm.RequestError, match="TargetAsap has no reference; add reference="):
-        placer.reconfigure(heuristic="TargetAsap")
-    with pytest.raises(sm.UnknownNameError, match="unknown heuristic 'TargetASAP'"):
-        placer.reconfigure(heuristic="TargetASAP")
-    with pytest.raises(sm.RequestError, match=r"fill_order must be each number from 0 to 2 once \(got \(0, 1\)\)"):
-        placer.reconfigure(fill_order=(0, 1))
+        with pytest.raises(sm.RequestError, match=what):
+            placer.reconfigure(**options)
     placer.reconfigure()
     assert (placer.options.heuristic, placer.options.fill_order, placer.changes) == ("FirstFit", None, 0)
     modelled = sm.FirstFit(env, Twice(env, "d", machines=1, cores_per_machine=4))
     with pytest.raises(sm.RequestError, match="TargetAsap on cluster 'd', which says itself how long jobs run"):
         modelled.reconfigure(heuristic="TargetAsap", reference=workload([(0.0, 1.0, 1)]))
-
-
-def test_first_fit_takes_its_queue_in_the_order_that_is_named() -> None:
-    # one machine of 4 cores is full until 10; jobs 2 to 4 wait for it
-    rows = [(0.0, 10.0, 4), (1.0, 9.0, 3), (2.0, 2.0, 3), (3.0, 5.0, 1)]
-    starts = {
-        "FCFS": [0, 10, 19, 10],  # job 4 fits beside job 2
-        "SPF": [0, 12, 10, 10],
-        "LPF": [0, 10, 19, 10],
-        "LAF": [0, 10, 19, 10],
-    }
-    for order, start_s in starts.items():
-        for dispatch in ("event", "instant"):
-            schedule = placed(rows, "FirstFit", {"order": order, "dispatch": dispatch}, [], [(0.0, 1)])
-            assert schedule.start_s.tolist() == start_s, order
-            assert schedule.about["order"] == order
 
 
 def test_a_learned_polynomial_is_an_order_of_first_fit() -> None:
@@ -210,12 +159,6 @@ def test_a_learned_polynomial_is_an_order_of_first_fit() -> None:
     assert schedule.start_s.tolist() == [0, 17, 15, 10, 10]
     compiled = sm.simulate_on_machines(workload(rows), [(0.0, 1)], cores_per_machine=4, order=learned)
     assert compiled.start_s.tolist() == schedule.start_s.tolist()
-
-
-def test_jobs_of_one_instant_are_taken_in_order() -> None:
-    rows = [(0.0, 8.0, 3), (0.0, 2.0, 2), (0.0, 3.0, 2)]
-    assert placed(rows, "FirstFit", {}, [], [(0.0, 1)]).start_s.tolist() == [0, 8, 8]
-    assert placed(rows, "FirstFit", {"order": "SPF"}, [], [(0.0, 1)]).start_s.tolist() == [3, 0, 0]
 
 
 def test_an_order_of_first_fit_may_name_columns_and_draw() -> None:
@@ -234,10 +177,10 @@ def test_an_order_of_first_fit_may_name_columns_and_draw() -> None:
     waits = schedules[0].start_s - log.submit_s
     urgent = log.numbers["urgent"] > 0
     assert waits[urgent].max() < waits[~urgent].max()
-    with pytest.raises(sm.RequestError, match="an order names urgent, and job 1 has no such number"):
-        sm.simulate_on_machines(workload([(0.0, 5.0, 4)]), [(0, 2)], cores_per_machine=4, order=drawn, engine="simpy")
-    with pytest.raises(sm.RequestError, match="an order names urgent, and job 1 has no such number"):
-        sm.simulate_on_machines(workload([(0.0, 5.0, 4)]), [(0, 2)], cores_per_machine=4, order=drawn)
+    one_job = workload([(0.0, 5.0, 4)])
+    for engine in ("simpy", "compiled"):
+        with pytest.raises(sm.RequestError, match="an order names urgent, and job 1 has no such number"):
+            sm.simulate_on_machines(one_job, [(0, 2)], cores_per_machine=4, order=drawn, engine=engine)
 
 
 def test_an_order_of_first_fit_that_gives_no_number_is_refused_with_the_job(engine: Any) -> None:
