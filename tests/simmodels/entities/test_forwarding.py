@@ -294,23 +294,14 @@ def test_routers_stand_before_auctioneers_and_those_of_clusters_predict_nothing(
     rows=ROWS,
     bid=st.sampled_from(["FIFO", "PVR", "P-SLR", early_end]),
     rules=st.fixed_dictionaries(
-        {
-            "network": st.sampled_from(["cluster", "kind", "none"]),
-            "rebalance_s": st.sampled_from([None, 1.0, 7.5]),
-        }
+        {"network": st.sampled_from(["cluster", "kind", "none"]), "rebalance_s": st.sampled_from([None, 1.0, 7.5])}
     ),
     kind=st.sampled_from(["none", "greedy", "easy", "conservative", sm.FirstFit, sm.TargetAsap]),
     steps=st.lists(st.tuples(st.integers(1, 60), st.integers(0, 3)), max_size=4, unique_by=lambda step: step[0]),
     back=st.booleans(),
 )
 def test_whatever_is_forwarded_is_done_in_order_and_once(
-    jobs: list[sm.Workflow],
-    rows: Rows,
-    bid: str | sm.Bid,
-    rules: dict[str, Any],
-    kind: Any,
-    steps: list[tuple[int, int]],
-    back: bool,
+    jobs: list[sm.Workflow], rows: Rows, bid: Any, rules: dict[str, Any], kind: Any, steps: list[Any], back: bool
 ) -> None:
     """If machines that went do not come back, some jobs may wait for good; the run ends all the same."""
     work = work_of([(submit, runtime + 1, more, cores) for submit, runtime, more, cores in rows])
