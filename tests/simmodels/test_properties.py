@@ -128,7 +128,9 @@ def test_every_start_equals_that_of_the_naive_simulator_on_longer_workloads(
 
 
 @given(machines(), options(orders=tuple(BUILT_IN)))
-def test_every_schedule_is_legal_and_every_job_is_accounted_for(machine: Machine, how: dict[str, object]) -> None:
+def test_every_schedule_is_legal_and_all_jobs_and_work_are_accounted_for(
+    machine: Machine, how: dict[str, object]
+) -> None:
     _, jobs = machine
     schedule = simulated(machine, **how).validate()
     assert len(schedule) == len(jobs)
@@ -139,29 +141,14 @@ def test_every_schedule_is_legal_and_every_job_is_accounted_for(machine: Machine
     assert np.array_equal(schedule.outcome == KILLED, killed)
     warm = how.get("warm_jobs", 0)
     assert np.array_equal(np.flatnonzero(~schedule.counted), np.sort(by_rank(jobs)[:warm]))
-
-
-@given(machines(), options())
-def test_work_is_conserved(machine: Machine, how: dict[str, object]) -> None:
-    _, jobs = machine
-    schedule = simulated(machine, **how)
     lasts = np.minimum(jobs.runtime_s, jobs.estimate_s) if how["overrun"] == "kill" else jobs.runtime_s
     used = schedule.cores_used()
-    steps_s = np.diff(used["time_s"].to_numpy())
-    assert float((steps_s * used["cores_used"].to_numpy()[:-1]).sum()) == pytest.approx(
-        float((lasts * jobs.cores).sum())
-    )
-
-
-@given(machines(), options())
-def test_the_machine_is_never_empty_while_a_job_waits(machine: Machine, how: dict[str, object]) -> None:
-    schedule = simulated(machine, **how)
-    start_s, end_s, submit_s = schedule.start_s, schedule.end_s, machine[1].submit_s
-    instants = np.unique(np.concatenate([start_s, end_s, submit_s]))
-    for now in instants:
-        waits = (submit_s <= now) & (now < start_s)
-        runs = (start_s <= now) & (now < end_s)
-        assert runs.any() or not waits.any(), f"at {now} s"
+    work = np.diff(used["time_s"].to_numpy()) @ used["cores_used"].to_numpy()[:-1]
+    assert work == pytest.approx(lasts @ jobs.cores), "work is conserved"
+    for now in instants(schedule):
+        waits = (jobs.submit_s <= now) & (now < schedule.start_s)
+        runs = (schedule.start_s <= now) & (now < schedule.end_s)
+        assert runs.any() or not waits.any(), f"the machine is empty at {now} s, and a job waits"
 
 
 # -- each backfilling's own promise -------------------------------------------------------------------
