@@ -7,16 +7,8 @@ import pytest
 from hypothesis import given
 
 import simmodels as sm
-from simmodels.policies.queue_options import Backfilling, Overrun
+from simmodels.policies.queue_options import Backfilling
 from tests.model_scripts import machines_on, queue_on, scheduled
-
-
-
-
-
-
-
-
 
 
 def test_what_a_script_changes_is_proved_of_each_attempt() -> None:
@@ -116,5 +108,3 @@ def test_a_uniform_speed_is_a_change_of_units(
     fast, plain = run(speed, 1.0), run(1.0, speed)
     assert fast.start_s.tolist() == plain.start_s.tolist()
     assert fast.end_s.tolist() == plain.end_s.tolist()
-
-
