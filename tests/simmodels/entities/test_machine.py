@@ -67,3 +67,12 @@ def test_holds_add_up_and_cores_are_counted(acts: list[tuple[int, str, int, bool
     env.process(look())
     schedule: Any = scheduled(queue, work)
     assert (schedule.outcome == 0).all()
+
+
+def test_an_idle_machine_that_drains_goes_at_once() -> None:
+    env, cluster = machines_on(1, 1)
+    (machine,) = cluster.machines
+    env.run(until=1)
+    machine.leave("once idle")
+    env.run(until=2)
+    assert (machine.state, list(machine.holders)) == ("off", ["script"])
