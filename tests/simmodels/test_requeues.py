@@ -38,6 +38,16 @@ def test_a_job_may_lose_all_its_work_so_often_and_no_more(options: dict[str, Any
         simulated(options, max_requeues=2, engine=engine)
 
 
+@pytest.mark.parametrize("options", DECIDERS[:3])
+def test_what_a_checkpoint_saves_is_headway(options: dict[str, Any], engine: Engine) -> None:
+    # 3 s, of which nothing is saved; 6 s, of which 4 are; 3 s, of which nothing is; and the 4 s that are left
+    capacity = [(0, 1), (3, 0), (10, 1), (16, 0), (20, 1), (23, 0), (30, 1)]
+    site = sm.Site(cores_per_machine=4, capacity=capacity, checkpoints=sm.Checkpoints(interval_s=4))
+    schedule = sm.simulate(rigid((0, 8, 4)), on=site, max_requeues=1, engine=engine, **options).validate()
+    assert schedule.end_s.tolist() == [34]
+    assert schedule.runs["work_s"].tolist() == [0, 4, 0, 4]
+
+
 def test_a_window_ends_whatever_is_lost(engine: Engine) -> None:
     schedule = simulated({}, max_requeues=1, window_s=(0, 55), engine=engine).validate()
     assert np.isnan(schedule.end_s).all()
