@@ -24,35 +24,6 @@ def effect(low: float | None, high: float | None) -> Effect:
     return Effect(0.0 if low is None or high is None else (low + high) / 2, low, high, 10)
 
 
-@pytest.mark.parametrize(
-    ("bounds", "low", "high", "verdict"),
-    [
-        ({"more_than": 0}, 0.1, 1, "holds"),
-        ({"more_than": 0}, 0, 1, "undecided"),
-        ({"more_than": 0}, -1, 0, "fails"),
-        ({"at_least": 0}, 0, 1, "holds"),
-        ({"at_least": 0}, -1, 0, "undecided"),
-        ({"at_least": 0}, -1, -0.1, "fails"),
-        ({"less_than": 0}, -1, -0.1, "holds"),
-        ({"less_than": 0}, -1, 0, "undecided"),
-        ({"less_than": 0}, 0, 1, "fails"),
-        ({"at_most": 0}, -1, 0, "holds"),
-        ({"at_most": 0}, 0, 1, "undecided"),
-        ({"at_most": 0}, 0.1, 1, "fails"),
-        ({"at_least": 0, "at_most": 2}, 0, 2, "holds"),
-        ({"at_least": 0, "at_most": 2}, 1, 3, "undecided"),
-        ({"at_least": 0, "at_most": 2}, 2.5, 3, "fails"),
-        ({"at_least": 0, "at_most": 2}, -2, 3, "undecided"),
-        ({"at_least": 1, "at_most": 1}, 1, 1, "holds"),
-        ({"more_than": 1, "at_least": 2}, 1.5, 3, "undecided"),
-    ],
-)
-def test_the_verdict_follows_from_interval_and_bounds(
-    bounds: dict[str, float], low: float, high: float, verdict: str
-) -> None:
-    assert claim(effect(low, high), **bounds).verdict == verdict
-
-
 VALUES = st.integers(-4, 4).map(lambda n: n / 2)
 
 
@@ -84,17 +55,20 @@ def test_a_claim_holds_fails_or_is_undecided_as_the_definition_says(
     assert claim(effect(low, high), **bounds).verdict == expected
 
 
-@pytest.mark.parametrize("found", [None, Effect.exact(math.nan)])
-def test_what_could_not_be_measured_is_undecided(found: Effect | None) -> None:
-    assert claim(found, more_than=0).verdict == "undecided"
-
-
-def test_without_an_interval_there_were_too_few() -> None:
-    assert claim(effect(None, None), more_than=0).verdict == "too few"
-
-
-@pytest.mark.parametrize("found", [None, effect(None, None), effect(1, 2), effect(-2, -1), Effect.exact(1)])
-def test_nothing_is_judged_at_a_scale_that_only_shows_that_everything_runs(found: Effect | None) -> None:
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (None, "undecided"),
+        (Effect.exact(math.nan), "undecided"),
+        (effect(None, None), "too few"),
+        (effect(1, 2), "holds"),
+        (effect(-2, -1), "fails"),
+    ],
+)
+def test_what_was_not_measured_is_undecided_and_nothing_is_judged_where_only_is_shown_that_all_runs(
+    found: Effect | None, verdict: str
+) -> None:
+    assert claim(found, more_than=0).verdict == verdict
     assert claim(found, more_than=0, judged=False).verdict == "not judged"
 
 
@@ -108,13 +82,12 @@ def test_a_claim_says_whose_it_is_and_by_which_number() -> None:
     ("bounds", "text"),
     [
         ({}, "claim 'it is' has no bound; add more_than, less_than, at_least or at_most"),
-        ({"more_than": math.nan}, "the bounds of claim 'it is' must be finite numbers (got {'more_than': nan})"),
         (
             {"at_least": 1, "more_than": math.inf},
-            "the bounds of claim 'it is' must be finite numbers (got {'at_least': 1, 'more_than': inf})",
+            "the bounds of claim 'it is' must be finite numbers (got {'at_...': inf})",
         ),
+        ({"more_than": math.nan}, "the bounds of claim 'it is' must be finite numbers (got {'more_than': nan})"),
         ({"more_than": 1, "at_most": 1}, "claim 'it is' holds for no value; choose bounds that leave room"),
-        ({"at_least": 2, "at_most": 1}, "claim 'it is' holds for no value; choose bounds that leave room"),
     ],
 )
 def test_a_claim_that_cannot_be_checked_is_refused(bounds: dict[str, float], text: str) -> None:
@@ -122,33 +95,18 @@ def test_a_claim_that_cannot_be_checked_is_refused(bounds: dict[str, float], tex
         claim(**bounds)
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (0.123456, "", "0.123"),
-        (0.123456, "%", "12.3 %"),
-        (1234.5, "s", "1,234 s"),
-        (999.7, "", "1,000"),
-        (-999.7, "", "-1,000"),
-        (999.4, "", "999"),
-        (0, "%", "0 %"),
-        (1e-9, "", "1e-09"),
-    ],
-)
-def test_values_are_shown_to_three_digits_in_their_unit(value: float, unit: str, text: str) -> None:
-    assert claim(more_than=0, unit=unit).shown(value) == text
-
-
-def test_what_is_expected_and_found_is_shown_in_a_line() -> None:
+def test_what_is_expected_and_found_is_shown_in_a_line_to_three_digits() -> None:
     shown = claim(Effect(0.5, 0.25, 0.75, 10), at_least=0, less_than=1, unit="%")
     assert (shown.expected(), shown.found()) == ("≥ 0 %, < 100 %", "50 % [25 %, 75 %]")
-    assert claim(None, more_than=0).found() == "not measured"
-    assert (
-        claim(Effect(2, None, None, 3), more_than=0).found() == "2 (no interval: 3 replications, of 10 that are needed)"
-    )
+    assert claim(more_than=0).found() == "not measured"
+    few = "2 (no interval: 3 replications, of 10 that are needed)"
+    assert claim(Effect(2, None, None, 3), more_than=0).found() == few
     assert claim(Effect.exact(2), more_than=0).found() == "2"
     assert claim(Effect(2, 1, 3, 12, 0.975), more_than=0).found() == "2 [1, 3] at 97.5 %"
     assert claim(Effect(2, 1, None, 30), more_than=0).found() == "2 (no interval: 30 replications are too few for one)"
+    values = {0.123456: "0.123", 1234.5: "1,234", 999.7: "1,000", -999.7: "-1,000", 999.4: "999", 1e-9: "1e-09"}
+    assert {value: claim(more_than=0).shown(value) for value in values} == values
+    assert claim(more_than=0, unit="s").shown(1234.5) == "1,234 s"
 
 
 # -- a part of the design -------------------------------------------------------------------------------
@@ -201,13 +159,13 @@ def test_a_part_of_the_design_may_break_a_sentence_on_all_and_bear_out_one_on_so
     assert judged(part, -1, 1, a_part_may).effect is not None, "it is undecided by its interval"
 
 
+ALL_NOTHING = Results(table=pd.DataFrame(), factors=DESIGN)
+
+
 @pytest.mark.parametrize("a_part_may", ["fail", "hold"])
 def test_what_is_not_in_the_design_decides_nothing(a_part_may: str) -> None:
     for elsewhere in (run_of(("c", 1)), run_of(("a", 7), ("b", 8)), ALL_NOTHING):
         assert {judged(elsewhere, *ends, a_part_may).verdict for ends in ((1, 2), (-2, -1))} == {"undecided"}
-
-
-ALL_NOTHING = Results(table=pd.DataFrame(), factors=DESIGN)
 
 
 def test_a_verdict_that_a_part_cannot_give_names_the_options_that_add_the_rest() -> None:
@@ -222,16 +180,11 @@ def test_a_verdict_that_a_part_cannot_give_names_the_options_that_add_the_rest()
     assert found.to_decide == "--workload x/a.swf,b.swf"
 
 
-def test_nothing_and_none_are_values_as_others() -> None:
+def test_none_is_a_value_as_others_and_too_few_and_not_judged_stay_so() -> None:
     table = pd.DataFrame({"depth": [math.nan, 32.0]})
-    scope = Scope(at_each={"depth": (None, 32)})
-    (found,) = in_scope(
-        [claim(effect(1, 2), more_than=0, scope=scope)], Results(table=table, factors={"depth": (None, 32)})
-    )
+    said = claim(effect(1, 2), more_than=0, scope=Scope(at_each={"depth": (None, 32)}))
+    (found,) = in_scope([said], Results(table=table, factors={"depth": (None, 32)}))
     assert found.verdict == "holds"
-
-
-def test_too_few_and_not_judged_stay_so() -> None:
     scope = Scope(at_each={"workload": ("a", "b")})
     few = claim(effect(None, None), more_than=0, scope=scope)
     quick = claim(effect(1, 2), more_than=0, scope=scope, judged=False)
@@ -239,28 +192,22 @@ def test_too_few_and_not_judged_stay_so() -> None:
 
 
 def test_the_verdicts_on_a_figure_are_counted_by_where_sentences_are() -> None:
+    held, failed = claim(effect(1, 2), more_than=0), claim(effect(-2, -1), more_than=0)
     at = ("section 2, fig. 1", "fig. 12", "section 6.1", "fig. 1")
-    found = [dataclasses.replace(claim(effect(1, 2), more_than=0), source=source) for source in at]
-    found.append(dataclasses.replace(claim(effect(-2, -1), more_than=0), source="section VI, fig. 1 and 2"))
-    found.append(dataclasses.replace(found[0], ours=True))
+    found = [dataclasses.replace(held, source=source) for source in at]
+    found += [dataclasses.replace(failed, source="section VI, fig. 1 and 2"), dataclasses.replace(found[0], ours=True)]
     assert verdicts_on(("fig. 1", ""), found) == "1 fail, 2 hold"
     assert verdicts_on(("fig. 1", "section 6.1"), found) == "1 fail, 3 hold"
     assert not verdicts_on(("fig. 2", ""), found)
 
 
-def test_a_scope_names_factors_of_the_campaign() -> None:
-    with pytest.raises(UnknownNameError, match="unknown factor 'loads'; did you mean load"):
+def test_a_scope_that_cannot_be_is_refused() -> None:
+    with refused(
+        "unknown factor 'loads'; did you mean load or workload? known: workload, load, value", UnknownNameError
+    ):
         in_scope([claim(more_than=0, scope=Scope(along={"loads": (1,)}))], ALL)
-
-
-@pytest.mark.parametrize(
-    ("scope", "text"),
-    [
-        ({"along": {"load": ()}}, "a scope must be values of factors, each factor once"),
-        ({"at_each": {"load": (1,)}, "along": {"load": (1,)}}, "a scope must be values of factors, each factor once"),
-        ({"a_part_may": "guess"}, "a_part_may must be 'fail', 'hold' or 'neither' (got 'guess')"),
-    ],
-)
-def test_a_scope_that_cannot_be_is_refused(scope: dict, text: str) -> None:
-    with refused(f"...{text}..."):
-        Scope(**scope)
+    for scope in ({"along": {"load": ()}}, {"at_each": {"load": (1,)}, "along": {"load": (1,)}}):
+        with refused("a scope must be values of factors, each factor once..."):
+            Scope(**scope)
+    with refused("a_part_may must be 'fail', 'hold' or 'neither' (got 'guess')"):
+        Scope(a_part_may="guess")  # type: ignore[arg-type]
