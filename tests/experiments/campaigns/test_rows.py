@@ -1,7 +1,6 @@
 import enum
 import io
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 
 from experiments.campaigns.rows import CELL, OURS, ROW, SECONDS, groups, parquet, plain_rows, table_of
 from simmodels.errors import RequestError
+from tests.refused import refused
 
 
 class Colour(str, enum.Enum):  # noqa: UP042  the older kind, whose str() is its name
@@ -26,6 +26,12 @@ class Level(enum.IntEnum):
 
 class Loud(float):
     """A float of its own kind."""
+
+
+VALUES = [
+    (np.int32(3), 3), (np.float32(0.5), 0.5), (np.bool_(True), True), (np.str_("x"), "x"), (Colour.RED, "red"),
+    (Level.HIGH, 3), (Loud(0.5), 0.5), (2**53, 2**53), (math.inf, math.inf), ("", ""),
+]  # fmt: skip
 
 
 def plain(rows: object) -> list[dict[str, Any]]:
@@ -43,31 +49,19 @@ def test_a_row_several_rows_and_a_table_are_rows() -> None:
     assert plain({}) == [{}]
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (np.int32(3), 3),
-        (np.float32(0.5), 0.5),
-        (np.bool_(True), True),
-        (np.str_("x"), "x"),
-        (Colour.RED, "red"),
-        (Level.HIGH, 3),
-        (Loud(0.5), 0.5),
-        (2**53, 2**53),
-        (math.inf, math.inf),
-        ("", ""),
-    ],
-)
-def test_a_value_becomes_a_plain_one(value: object, expected: object) -> None:
-    [row] = plain({"x": value})
-    assert row == {"x": expected}
-    assert type(row["x"]) is type(expected)
-
-
-def test_a_number_that_is_none_stays_and_what_is_absent_is_left_out() -> None:
+def test_a_value_becomes_a_plain_one_and_what_is_absent_is_left_out() -> None:
+    for value, expected in VALUES:
+        [row] = plain({"x": value})
+        assert (row, type(row["x"])) == ({"x": expected}, type(expected))
     [row] = plain({"a": None, "b": pd.NA, "c": pd.NaT, "d": math.nan})
     assert list(row) == ["d"]
     assert math.isnan(row["d"])
+
+
+def test_whole_numbers_beside_floats_become_floats() -> None:
+    rows = plain([{"a": 1, "b": 1}, {"a": 0.5}, {"a": None, "b": 2}])
+    assert rows == [{"a": 1.0, "b": 1}, {"a": 0.5}, {"b": 2}]
+    assert [type(value) for row in rows for value in row.values()] == [float, int, float, int]
 
 
 def test_what_is_missing_in_a_table_is_absent_but_for_numbers() -> None:
@@ -82,20 +76,12 @@ def test_what_is_missing_in_a_table_is_absent_but_for_numbers() -> None:
     assert list(second) == ["number"]
 
 
-def test_whole_numbers_beside_floats_become_floats() -> None:
-    rows = plain([{"a": 1, "b": 1}, {"a": 0.5}, {"a": None, "b": 2}])
-    assert rows == [{"a": 1.0, "b": 1}, {"a": 0.5}, {"b": 2}]
-    assert [type(value) for row in rows for value in row.values()] == [float, int, float, int]
-
-
 RETURNED = "what run_cell returns must be a mapping, several of them, or a DataFrame"
 NAME = "the name of a column must be a text that UTF-8 can hold"
 PLAIN = "x must be None, a bool, a number or a text"
 
 
-def rows_that_fail() -> Iterator[dict[str, int]]:
-    yield {"a": 1}
-    raise KeyError("x")
+OURS_TOO = "as a factor or a column of the campaign is; rename it"
 
 
 @pytest.mark.parametrize(
@@ -103,48 +89,32 @@ def rows_that_fail() -> Iterator[dict[str, int]]:
     [
         (None, f"{RETURNED} (got None)"),
         ("abc", f"{RETURNED} (got 'abc')"),
-        (3.0, f"{RETURNED} (got 3.0)"),
         ([1], "a row must be a mapping (got 1)"),
-        (b"x", "a row must be a mapping (got 120)"),
         ({1: 2}, f"{NAME} (got 1)"),
         ({"": 2}, f"{NAME} (got '')"),
         ({"\udcff": 2}, f"{NAME} (got '\\udcff')"),
-        ({"size": 2}, "a column is named 'size', as a factor or a column of the campaign is"),
-        (
-            {"replication": 2},
-            "a column is named 'replication', as a factor or a column of the campaign is",
-        ),
-        ({CELL: 2}, "a column is named '_cell', as a factor or a column of the campaign is"),
+        ({"size": 2}, f"a column is named 'size', {OURS_TOO}"),
+        ({"replication": 2}, f"a column is named 'replication', {OURS_TOO}"),
+        ({CELL: 2}, f"a column is named '_cell', {OURS_TOO}"),
         ({"x": [1]}, f"{PLAIN} (got [1])"),
-        ({"x": 1j}, f"{PLAIN} (got 1j)"),
-        ({"x": b"y"}, f"{PLAIN} (got b'y')"),
         ({"x": np.zeros(2)}, f"{PLAIN} (got array([0., 0.]))"),
         ({"x": np.datetime64("2020-01-01")}, f"{PLAIN} (got datetime.date(2020, 1, 1))"),
-        ({"x": pd.Timestamp("2020-01-01")}, f"{PLAIN} (got Timestamp('2020-01-01 00:00:00'))"),
-        ({"x": 2**53 + 1}, "x must be an integer from -2**53 to 2**53 (got 9007199254740993)"),
-        ({"x": -(2**64)}, "x must be an integer from -2**53 to 2**53 (got -18446744073709551616)"),
+        ({"x": -(2**53) - 1}, "x must be an integer from -2**53 to 2**53 (got -9007199254740993)"),
         ({"x": "a\udcff"}, "x must be a text that UTF-8 can hold (got 'a\\udcff')"),
-        ([{"x": 1}, {"x": "1"}], "x is int in one row and str in another"),
-        ([{"x": 1}, {"x": True}], "x is int in one row and bool in another"),
-        ([{"x": 0.5}, {"x": 1}, {"x": "1"}], "x is float in one row and str in another"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "the DataFrame has several columns named a; keep"),
-        (
-            pd.DataFrame({"a": [1]}, pd.Index([3], name="job")),
-            "the DataFrame has the index job, which no",
-        ),
-        (pd.DataFrame([[1]]), f"{NAME} (got 0)"),
-        (pd.Series([1, 2]), "a row must be a mapping (got 1)"),
+        ([{"x": 1}, {"x": True}], "x is int in one row and bool in another; ..."),
+        ([{"x": 0.5}, {"x": 1}, {"x": "1"}], "x is float in one row and str in another; ..."),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "the DataFrame has several columns named a; keep..."),
+        (pd.DataFrame({"a": [1]}, pd.Index([3], name="job")), "the DataFrame has the index job, which no..."),
     ],
 )
 def test_what_is_no_row_is_refused(rows: object, text: str) -> None:
-    with pytest.raises(RequestError) as caught:
+    with refused(text):
         plain(rows)
-    assert str(caught.value).startswith(text)
 
 
 def test_an_error_met_while_rows_are_made_is_the_study_s_own() -> None:
-    with pytest.raises(KeyError, match="'x'"):
-        plain(rows_that_fail())
+    with pytest.raises(ZeroDivisionError):
+        plain({"a": 1 / number} for number in (1, 0))
 
 
 SCALARS = (
@@ -217,8 +187,3 @@ def test_in_a_group_each_column_is_of_one_kind_and_no_cell_is_lost(rows: list[di
     for group in found:
         for name in "abc":
             assert len({type(row[name]) for _, _, [row] in group if name in row}) <= 1
-
-
-def test_the_same_rows_are_the_same_bytes() -> None:
-    done = [("k", 0.5, [{"a": 1, "b": "x"}])]
-    assert parquet(table_of(done)) == parquet(table_of(done))

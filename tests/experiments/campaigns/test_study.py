@@ -46,21 +46,14 @@ def test_the_design_is_the_product_of_the_factors_a_replication_after_the_other(
     assert {(cell.seed, cell["base"]) for cell in cells} == {(3, 10)}
 
 
-def test_a_study_without_factors_has_a_cell_a_replication() -> None:
+def test_a_scale_may_change_parameters_and_factors_and_what_is_chosen_stands_at_any() -> None:
     assert [cell.factors for cell in study()().cells("smoke", 0)] == [{}]
-
-
-def test_a_scale_may_change_parameters_and_factors() -> None:
     design = TwoByTwo().design("wide")
     assert (design.parameters, design.factors["size"], design.replications) == ({"base": 20}, (1, 2, 3), 1)
-
-
-def test_what_is_chosen_stands_at_any_scale() -> None:
     chosen = TwoByTwo(base=1, size=5, kind=["b"], replications=3)
     for scale in TwoByTwo.scales:
         design = chosen.design(scale)
-        assert design.parameters == {"base": 1}
-        assert design.factors == {"kind": ("b",), "size": (5,)}
+        assert (design.parameters, design.factors) == ({"base": 1}, {"kind": ("b",), "size": (5,)})
         assert design.replications == 3
 
 
@@ -71,19 +64,21 @@ def test_a_cell_has_the_values_of_its_factors_and_parameters_and_no_others() -> 
         cell["bsae"]
 
 
-def test_what_is_compared_meets_the_same_random_numbers() -> None:
-    first, second = Cell({"kind": "a"}, 1, 7), Cell({"kind": "b"}, 1, 7)
-    assert first.stream("jobs").random() == second.stream("jobs").random()
-    assert first.seed_for("jobs") == second.seed_for("jobs")
-
-
 @given(
     st.tuples(st.integers(0, 5), st.integers(0, 5), st.text()),
     st.tuples(st.integers(0, 5), st.integers(0, 5), st.text()),
 )
-def test_other_replications_seeds_and_names_meet_others(a: tuple[int, int, str], b: tuple[int, int, str]) -> None:
-    seeds = [Cell({}, replication, seed).seed_for(name) for replication, seed, name in (a, b)]
+def test_what_is_compared_meets_the_same_random_numbers_and_other_replications_seeds_and_names_others(
+    a: tuple[int, int, str], b: tuple[int, int, str]
+) -> None:
+    seeds = [
+        Cell({"kind": name}, replication, seed).seed_for(name if b[2] == a[2] else "x", name)
+        for replication, seed, name in (a, b)
+    ]
     assert (seeds[0] == seeds[1]) == (a == b)
+    one, other = (Cell({"kind": kind}, *a[:2]) for kind in "ab")
+    assert one.seed_for(a[2]) == other.seed_for(a[2])
+    assert one.stream(a[2]).random() == other.stream(a[2]).random()
 
 
 # -- names ------------------------------------------------------------------------------------------
@@ -112,16 +107,11 @@ NAME = "the name of a parameter or factor must be of letters, digits and _, and 
     ("parts", "text"),
     [
         ({"factors": {"a": ()}}, "factor 'a' has no values; give at least one"),
-        ({"factors": {"a": (1, 1)}}, "factor 'a' has a value twice: 1, 1; give each once"),
         ({"factors": {"a": (1, 1.0)}}, "factor 'a' has a value twice: 1, 1.0; give each once"),
         ({"factors": {"a": (1, "x")}}, "factor 'a' has values that are numbers and texts; give values of one kind"),
         ({"factors": {"a": (1, True)}}, "factor 'a' has values that are bools and numbers; give values of one kind"),
-        ({"factors": {"a": (math.nan,)}}, "a must be a finite number, or None (got nan)"),
         ({"factors": {"a": (math.inf,)}}, "a must be a finite number, or None (got inf)"),
-        ({"factors": {"a": (2**53 + 1,)}}, "a must be an integer from -2**53 to 2**53 (got 9007199254740993)"),
-        ({"factors": {"a": ("\udcff",)}}, "a must be a text that UTF-8 can hold (got '\\udcff')"),
         ({"factors": {"a": {"x": 1}}}, "a must be None, a bool, a number or a text (got {'x': 1})"),
-        ({"factors": {"a": np.zeros((2, 2))}}, "a must be None, a bool, a number or a text (got array([0., 0.]))"),
         ({"factors": ["a"]}, "factors of study mine must be a mapping from names (got ['a'])"),
         ({"parameters": None}, "parameters of study mine must be a mapping from names (got None)"),
         ({"parameters": {"a": [1, 2]}}, "a must be None, a bool, a number or a text (got [1, 2])"),
@@ -142,45 +132,27 @@ def test_a_study_with_a_value_out_of_range_is_refused_as_it_is_made(parts: dict[
         study(**parts)()
 
 
-@pytest.mark.parametrize("replications", [0, -1, 2.5, "3", True, None])
-def test_replications_are_integers_from_one_on(replications: object) -> None:
+@pytest.mark.parametrize("replications", [0, 2.5, "3", True, None, 1_000_001])
+def test_replications_are_integers_from_one_to_as_many_as_a_campaign_has_cells(replications: object) -> None:
     text = f"replications must be an integer from 1 to 1000000 (got {replications!r})"
-    for make in (lambda: Scale(replications=replications), lambda: TwoByTwo(replications=replications)):
+    for make in (Scale, TwoByTwo):
         with refused(text):
-            make()
-
-
-@pytest.mark.parametrize("replications", [1_000_001, 10**18, 10**5000], ids=["one", "many", "digits"])
-def test_more_replications_than_a_campaign_has_cells_are_refused_with_the_limit(replications: int) -> None:
-    with pytest.raises(RequestError, match=r"replications must be an integer from 1 to 1000000 \(got (1000|int with)"):
-        Scale(replications=replications)
+            make(replications=replications)
 
 
 def test_a_design_of_more_cells_than_a_campaign_has_is_refused_before_they_are_made() -> None:
-    class Wide(Study):
-        factors: ClassVar[Mapping[str, Any]] = {f"f{number}": range(100) for number in range(10)}
-        scales: ClassVar[Mapping[str, Scale]] = {"smoke": Scale()}
-
-        def run_cell(self, cell: Cell) -> dict[str, int]:
-            return {"x": cell.replication}
-
-    with pytest.raises(RequestError, match=r"study wide has 100,000,000,.* cells at scale smoke, more than 1,000,000;"):
-        next(Wide().cells("smoke", 0))
+    wide = study(factors={f"f{number}": range(100) for number in range(10)})()
+    with pytest.raises(RequestError, match=r"study mine has 100,000,000,.* cells at scale smoke, more than 1,000,000;"):
+        next(wide.cells("smoke", 0))
 
 
-def test_a_scale_takes_mappings() -> None:
-    with pytest.raises(RequestError, match=r"factors of a scale must be a mapping from names \(got \['a'\]\)"):
+def test_only_parameters_factors_and_replications_can_be_chosen_and_only_scales_that_are_there() -> None:
+    for name in ("sizes", "self", ""):
+        known = "known: base, kind, size, replications"
+        with refused(f"unknown parameter or factor of two_by_two {name!r}; ...{known}", UnknownNameError):
+            TwoByTwo(**{name: 1})
+    with refused("factors of a scale must be a mapping from names (got ['a'])"):
         Scale(factors=["a"])  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("name", ["sizes", "self", "name", ""])
-def test_only_parameters_factors_and_replications_can_be_chosen(name: str) -> None:
-    known = "known: base, kind, size, replications"
-    with refused(f"unknown parameter or factor of two_by_two {name!r}; ...{known}", UnknownNameError):
-        TwoByTwo(**{name: 1})
-
-
-def test_a_scale_that_is_not_there_is_reported_with_those_that_are() -> None:
     with pytest.raises(UnknownNameError, match="unknown scale of two_by_two 'smok'; did you mean smoke"):
         list(TwoByTwo().cells("smok", 0))
 
@@ -226,8 +198,8 @@ def test_a_mistake_of_a_users_study_is_reported_with_its_line() -> None:
         asked(Mistaken(), "claims", None)
 
 
-@pytest.mark.parametrize("value", [0, -1, 2.0, True, "3", None])
-def test_an_integer_that_cells_take_as_it_is_is_an_int(value: object) -> None:
-    with refused(f"weeks must be an integer >= 1 (got {value!r})"):
-        require_integer("weeks", value, 1)
+def test_an_integer_that_cells_take_as_it_is_is_an_int() -> None:
+    for value in (0, 2.0, True, "3"):
+        with refused(f"weeks must be an integer >= 1 (got {value!r})"):
+            require_integer("weeks", value, 1)
     require_integer("weeks", 1, 1)
