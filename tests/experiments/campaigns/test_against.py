@@ -1,16 +1,14 @@
 """Against a kept run: what differs between two tiny campaigns is named and counted, on the screen and in the report."""
 
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from experiments.campaigns.against import Change, Differences, Kept, differences, kept_runs
-from experiments.cli.main import main
 from simmodels.errors import FileFormatError, RequestError
+from tests.command_line import Answer, Run
 
 STUDY = """
 from experiments.campaigns import Claim, Scale, Study
@@ -33,28 +31,17 @@ ONE_VERDICT = STUDY.replace("more_than=0)", "more_than=2)")
 
 
 @pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """A folder with a run of a study of 20 cells and two claims, in results/waits."""
-    monkeypatch.chdir(tmp_path)
-    path, modules = list(sys.path), set(sys.modules)
+def kept(run: Run) -> None:
+    """Leave a run of a study of 20 cells and two claims in results/waits."""
     Path("waits.py").write_text(STUDY)
-    assert schedlab(monkeypatch, "run", "waits.py", "-j", "0", "--json") == 0
-    yield
-    sys.path[:] = path
-    for name in set(sys.modules) - modules:
-        if name.startswith("_study_"):
-            del sys.modules[name]
+    assert run("run", "waits.py", "-j", 0, "--json").status == 0
 
 
-def schedlab(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["schedlab", *map(str, words)])
-    return main()
-
-
-def again(monkeypatch: pytest.MonkeyPatch, source: str, *words: object) -> int:
-    """Return the status of a run of a study of the same name, compared with the first."""
+def again(run: Run, source: str) -> Answer:
+    """Run a study of the same name, compared with the first; return what it says, its blanks as one each."""
     Path("waits.py").write_text(source)
-    return schedlab(monkeypatch, "run", "waits.py", "-j", "0", "--out", "now", "--against", "results/waits", *words)
+    answer = run("run", "waits.py", "-j", 0, "--out", "now", "--against", "results/waits")
+    return answer._replace(out=" ".join(answer.out.split()))
 
 
 def claim(text: str, verdict: str = "holds", estimate: float = 1.0) -> dict[str, object]:
@@ -65,58 +52,42 @@ def cells(*rows: tuple[str, int, float]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["kind", "replication", "wait"])
 
 
-def test_an_equal_run_differs_in_nothing_and_ends_with_status_0(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert again(monkeypatch, STUDY) == 0
-    out = " ".join(capsys.readouterr().out.split())
-    assert "waits: 0 of 2 claims in both runs differ, 0 are in this run only, 0 in results/waits only; 0 of 20" in out
-    assert "what differs from the kept run" not in out
+def test_an_equal_run_differs_in_nothing_and_ends_with_status_0(run: Run) -> None:
+    answer = again(run, STUDY)
+    said = "waits: 0 of 2 claims in both runs differ, 0 are in this run only, 0 in results/waits only; 0 of 20"
+    assert (answer.status, said in answer.out) == (0, True)
+    assert "what differs from the kept run" not in answer.out
     assert "0 of 20 cells in both runs differ" in Path("now/report.html").read_text("utf-8")
 
 
-def test_one_other_value_of_one_cell_is_named_on_the_screen_and_in_the_report(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert again(monkeypatch, ONE_CELL) == 1
-    out = " ".join(capsys.readouterr().out.split())
-    assert "cell kind b, replication 4 jobs 3 jobs 4" in out
-    assert "1 of 20 cells in both runs differ" in out
+def test_one_other_value_of_one_cell_is_named_on_the_screen_and_in_the_report(run: Run) -> None:
+    answer = again(run, ONE_CELL)
+    assert (answer.status, "cell kind b, replication 4 jobs 3 jobs 4" in answer.out) == (1, True)
+    assert "1 of 20 cells in both runs differ" in answer.out
     page = Path("now/report.html").read_text("utf-8")
     assert "<td>cell</td><td>kind b, replication 4</td><td>jobs 3</td><td>jobs 4</td>" in page
 
 
-def test_one_other_verdict_is_named_by_run_and_by_report_also_for_programs(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert again(monkeypatch, ONE_VERDICT) == 1
-    assert "claim  b is more  holds: 1 [1, 1]  fails: 1 [1, 1]" in " ".join(
-        line for line in capsys.readouterr().out.splitlines() if "holds: 1 [1, 1]" in line
-    ).replace("   ", "  ")
-    assert schedlab(monkeypatch, "report", "now", "--against", "results/waits", "--json") == 1
-    found = json.loads(capsys.readouterr().out)["against"]
-    assert found["common"] == {"claim": 2, "cell": 20}
+def test_one_other_verdict_is_named_by_run_and_by_report_also_for_programs(run: Run) -> None:
+    answer = again(run, ONE_VERDICT)
+    assert (answer.status, "claim b is more holds: 1 [1, 1] fails: 1 [1, 1]" in answer.out) == (1, True)
+    answer = run("report", "now", "--against", "results/waits", "--json")
+    found = json.loads(answer.out)["against"]
+    assert (answer.status, found["common"]) == (1, {"claim": 2, "cell": 20})
     assert [(each["kind"], each["name"]) for each in found["changes"]] == [("claim", "b is more")]
 
 
-def test_a_run_into_the_kept_folder_is_compared_with_what_was_there(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_into_the_kept_folder_is_compared_with_what_was_there(run: Run) -> None:
     Path("waits.py").write_text(ONE_CELL)
-    words = ("run", "waits.py", "-j", "0", "--against", "results", "--json")
-    assert schedlab(monkeypatch, *words) == 1
-    assert schedlab(monkeypatch, *words) == 0
-    capsys.readouterr()
+    words = ("run", "waits.py", "-j", 0, "--against", "results", "--json")
+    assert [run(*words).status for _ in range(2)] == [1, 0]
 
 
-def test_a_run_of_another_study_is_refused_before_anything_is_run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_of_another_study_is_refused_before_anything_is_run(run: Run) -> None:
     Path("other.py").write_text(STUDY.replace("Waits", "Other"))
-    assert schedlab(monkeypatch, "run", "other.py", "--out", "there", "--against", "results/waits") == 2
-    error = " ".join(capsys.readouterr().err.split())
-    assert "results/waits has no kept run of other: it is a run of waits" in error
-    assert not Path("there").exists()
+    answer = run("run", "other.py", "--out", "there", "--against", "results/waits")
+    assert (answer.status, Path("there").exists()) == (2, False)
+    assert "results/waits has no kept run of other: it is a run of waits" in " ".join(answer.err.split())
 
 
 def test_what_only_one_run_has_is_named_and_counted() -> None:
@@ -156,12 +127,12 @@ def test_a_cell_differs_in_a_value_or_in_its_rows(rows: list[tuple[str, int, flo
 
 
 def test_what_is_missing_in_both_is_equal_also_where_one_has_no_such_column() -> None:
-    kept, present = Kept(Path(), [], cells(("a", 0, float("nan")))), Kept(Path(), [], cells(("a", 0, float("nan"))))
-    assert not differences(present, kept, ["kind"])
-    assert not differences(Kept(Path(), [], cells(("a", 0, float("nan"))).drop(columns="wait")), kept, ["kind"])
+    nothing = Kept(Path(), [], cells(("a", 0, float("nan"))))
+    assert not differences(nothing, nothing, ["kind"])
+    assert not differences(Kept(Path(), [], cells(("a", 0, 0.0)).drop(columns="wait")), nothing, ["kind"])
 
 
-def test_a_table_of_claims_is_a_kept_run_without_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_of_claims_is_a_kept_run_without_cells(run: Run) -> None:
     Path("tables").mkdir()
     Path("results/waits/claims.csv").rename("tables/waits.csv")
     kept = kept_runs(Path("tables"), ["other", "waits"])
@@ -169,13 +140,12 @@ def test_a_table_of_claims_is_a_kept_run_without_cells(monkeypatch: pytest.Monke
     assert kept["waits"].cells is None
     found = Differences(Path("tables"), {"claim": 2}, ())
     assert found.counts()[-1] == "tables keeps no cells"
-    assert schedlab(monkeypatch, "report", "results/waits", "--against", "tables") == 0
+    assert run("report", "results/waits", "--against", "tables").status == 0
 
 
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("", "no kept run of waits"),
         ("claim,found\nb is more,1\n", "no kept run of waits"),
         ("claim,number,source,ours,verdict,low,high\n,,,,,,\n", "no table of claims: it must have a column 'estimate'"),
         ("claim,number,source,ours,verdict,estimate,low,high\n,,,,,x,,\n", "cannot be read as a table of claims"),

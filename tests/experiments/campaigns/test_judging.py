@@ -119,13 +119,10 @@ def test_the_scope_follows_from_the_row(compared: Compared, may: str) -> None:
     assert scope.along == {"load": LOADS, "who": ("b",)}
 
 
-def test_alternatives_and_points_are_in_the_scope_in_the_order_of_the_study() -> None:
+def test_alternatives_and_points_are_in_the_scope_and_of_points_all_are_needed_of_a_sweep_what_was_run() -> None:
     scope = judged(Compared("value", "a", ("b", "c"), at=[{"load": 1}, {"other": 5}], more_than=0.0))[0].scope
     assert scope is not None
-    assert scope.along == {"load": (1, 2), "other": (None, 5), "who": ("c", "b", "a")}
-
-
-def test_of_a_sweep_what_was_run_is_judged_and_of_points_all_are_needed() -> None:
+    assert scope.along == {"load": (1, 2), "other": (None, 5), "who": ("c", "b", "a")}, "in the order of the study"
     assert judged(Compared("value", "b", along=ALONG, at_least=0.0), loads=(2, 3))[0].effect is not None
     assert judged(Compared("value", "b", at=[{"load": 1}], at_least=0.0), loads=(2, 3))[0].effect is None
     assert judged(Compared("value", ("b", "d"), at_least=0.0))[0].effect is None, "one that was not run"

@@ -34,12 +34,18 @@ def test_failures_are_reported_and_a_large_batch_prints_one_line(capsys: pytest.
     assert (counting.done, counting.failed) == (96, 1)
 
 
-def test_quiet_prints_nothing_and_nothing_to_do_is_no_fault(capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_or_without_stderr_nothing_is_printed_and_nothing_to_do_is_no_fault(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Counting(10, quiet=True) as counting:
         counting.add(10, 1, 0.1)
     with Counting(0) as none:
         none.add(0, 0, 0.0)
     assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(sys, "stderr", None)
+    with Counting(1) as counting:
+        counting.add(1, 0, 0.1)
+    assert counting.done == 1
 
 
 def test_a_terminal_gets_a_bar_and_no_lines(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,10 +66,3 @@ def test_a_note_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     text = "a [bold]note[/bold] " + "that is long " * 30
     Counting(1).print_note(text)
     assert capsys.readouterr().err == text + "\n"
-
-
-def test_without_stderr_nothing_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", None)
-    with Counting(1) as counting:
-        counting.add(1, 0, 0.1)
-    assert counting.done == 1

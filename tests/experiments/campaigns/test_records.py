@@ -16,16 +16,6 @@ def test_a_run_is_written_as_json_whole(tmp_path: Path) -> None:
     assert read_record(path) == {"a": None, "b": [1, 2]}
 
 
-def test_a_record_without_a_digest_is_not_believed(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    write_record(path, {"error": "bad"})
-    about = json.loads(path.read_text("utf-8"))
-    del about["digest"]
-    path.write_text(json.dumps(about))
-    with pytest.raises(FileFormatError, match="its bytes are not those that were written"):
-        read_record(path)
-
-
 def test_no_flipped_bit_of_a_json_file_is_believed(tmp_path: Path) -> None:
     about = {"cell": {"kind": "a"}, "error": "bad", "worker": "w", "traceback": "", "seed": 3}
     path = tmp_path / "x.json"

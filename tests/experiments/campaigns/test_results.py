@@ -44,15 +44,12 @@ def test_levels_and_differences_are_over_the_replications() -> None:
     assert RESULTS.difference("wait", {"load": None}, {"load": 1.0}, statistic="median") == Effect(16.0, None, None, 3)
 
 
-def test_where_no_cells_pair_there_is_no_effect() -> None:
+def test_where_no_cells_pair_there_is_no_effect_and_an_unknown_factor_is_refused_all_the_same() -> None:
     # As of a campaign with --set order=FCFS, whose report must not fail for a claim about SAF.
     assert RESULTS.level("wait", {"order": "SPF"}) is None
     assert RESULTS.difference("wait", {"order": "SPF"}, {"order": "FCFS"}) is None
     assert EMPTY.level("wait") is None
     assert EMPTY.difference("wait", {"order": "SAF"}, {"order": "FCFS"}) is None
-
-
-def test_an_unknown_factor_is_refused_even_if_no_cell_is_done() -> None:
     for results in (RESULTS, EMPTY):
         with pytest.raises(UnknownNameError, match="unknown factor 'ordre'"):
             results.level("wait", {"ordre": "SAF"})
@@ -60,33 +57,18 @@ def test_an_unknown_factor_is_refused_even_if_no_cell_is_done() -> None:
             results.difference("wait", {"order": "FCFS"}, {"x": 1})
 
 
-def test_the_summary_has_quartiles_by_all_factors_and_counts_what_is_there() -> None:
+def test_the_summary_is_by_all_factors_and_counts_what_is_there() -> None:
     summary = RESULTS.summary(["wait"])
     assert summary.columns.tolist() == ["measure", "order", "load", "cells", "q1", "median", "q3", "mean"]
     assert summary["order"].tolist() == ["FCFS", "FCFS", "SAF", "SAF"]
     assert summary["load"].isna().tolist() == [False, True, False, True]
     assert summary["cells"].tolist() == [3, 3, 3, 2]
-    assert summary[["q1", "median", "q3", "mean"]].to_numpy().tolist() == [
-        [5.0, 10.0, 15.0, 10.0],
-        [15.0, 30.0, 40.0, 80 / 3],
-        [4.0, 8.0, 11.5, 23 / 3],
-        [25.0, 30.0, 35.0, 30.0],
-    ]
-
-
-def test_the_summary_of_a_study_without_factors_has_a_line_a_measure() -> None:
-    results = Results(
-        table=pd.DataFrame({"replication": [0, 0, 1], "a": [1, 3, 4], "b": [True, False, True]}), factors={}
-    )
-    assert results.summary()[["measure", "cells", "median"]].to_numpy().tolist() == [["a", 2, 3.0], ["b", 2, 0.75]]
-
-
-def test_the_summary_of_nothing_is_empty() -> None:
+    assert summary["mean"].tolist() == [10.0, 80 / 3, 23 / 3, 30.0]
+    table = pd.DataFrame({"replication": [0, 0, 1], "a": [1, 3, 4], "b": [True, False, True]})
+    found = Results(table=table, factors={}).summary()
+    assert found[["measure", "cells", "median"]].to_numpy().tolist() == [["a", 2, 3.0], ["b", 2, 0.75]]
     assert EMPTY.summary().columns.tolist() == ["measure", "order", "cells", "q1", "median", "q3", "mean"]
     assert EMPTY.summary(["wait"]).empty
-
-
-def test_a_summary_of_texts_is_refused() -> None:
     with pytest.raises(RequestError, match=r"measure 'note' is of type .*; choose a measure of numbers"):
         RESULTS.summary(["note"])
 
