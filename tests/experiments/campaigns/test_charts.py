@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -38,58 +39,42 @@ def x_names(axes: Axes) -> list[str]:
     return [text.get_text() for text in axes.get_xticklabels()]
 
 
-def test_each_series_is_a_line_through_its_rows() -> None:
+def test_each_series_is_a_line_through_its_rows_in_one_style_in_all_panels() -> None:
     (axes,) = BY_LOAD.draw(LOADS).axes
     assert lines(axes) == {"FCFS": [(0.5, 1.0), (0.9, 7.0)], "SAF": [(0.5, 1.0), (0.9, 3.0)]}
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("load", "wait (h)")
-
-
-def test_a_series_has_its_style_in_all_panels_even_if_one_lacks_others() -> None:
-    figure = Chart(mark=Lines(), x=BY_LOAD.x, y=BY_LOAD.y, by="order", panels="log").draw(LOADS)
+    figure = replace(BY_LOAD, panels="log").draw(LOADS)
     kth, nasa = figure.axes
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["KTH", "NASA"]
     assert (list(lines(kth)), list(lines(nasa))) == (["FCFS", "SAF"], ["SAF"])
     assert kth.lines[1].get_color() == nasa.lines[0].get_color() != kth.lines[0].get_color()
     assert legend(figure) == ["FCFS", "SAF"]
-
-
-def test_a_panel_without_values_is_left_out_and_each_vertical_axis_has_one() -> None:
+    # A panel without values is left out, and each vertical axis has one.
     table = LOADS.assign(lost=np.where(LOADS["log"] == "KTH", 0.1, np.nan))
-    two = (Axis("wait", "wait (h)"), Axis("lost", "lost"))
-    figure = Chart(mark=Lines(), x=BY_LOAD.x, y=two, by="order", panels="log").draw(table)
+    figure = replace(BY_LOAD, y=(*BY_LOAD.y, Axis("lost", "lost")), panels="log").draw(table)
     assert [axes.get_ylabel() for axes in figure.axes] == ["wait (h)", "lost", "wait (h)"]
 
 
 def test_a_style_is_that_of_the_row_over_what_all_have_over_the_next_colour() -> None:
-    chart = Chart(
-        mark=Lines(), x=BY_LOAD.x, y=BY_LOAD.y, by="order", look={"marker": "", "linewidth": 5.0},
-        styles={"SAF": {"color": "red", "linewidth": 1.0}},
-    )  # fmt: skip
-    fcfs, saf = chart.draw(LOADS).axes[0].lines
+    look, styles = {"marker": "", "linewidth": 5.0}, {"SAF": {"color": "red", "linewidth": 1.0}}
+    fcfs, saf = replace(BY_LOAD, look=look, styles=styles).draw(LOADS).axes[0].lines
     assert (fcfs.get_color(), fcfs.get_linewidth(), fcfs.get_marker()) == (in_order(["FCFS"])["FCFS"]["color"], 5.0, "")
     assert (saf.get_color(), saf.get_linewidth(), saf.get_marker()) == ("red", 1.0, "")
 
 
-def test_a_line_has_a_gap_where_a_value_is_missing() -> None:
+def test_lines_have_gaps_intervals_side_by_side_texts_and_areas_below() -> None:
     table = pd.DataFrame({"load": [1, 2, 3], "wait": [1.0, np.nan, 2.0]})
-    line = Chart(mark=Lines(), x=Axis("load"), y=(Axis("wait"),)).draw(table).axes[0].lines[0]
+    (line,) = replace(BY_LOAD, by="").draw(table).axes[0].lines
     assert np.isnan(np.asarray(line.get_ydata(), dtype=float)).tolist() == [False, True, False]
-
-
-def test_series_lie_side_by_side_at_a_category_with_their_intervals() -> None:
     table = pd.DataFrame(
-        {"log": ["KTH", "KTH"], "times": [2.0, 3.0], "low": [1.0, None], "high": [4.0, None], "what": ["a", "b"]}
+        {"log": "KTH", "times": [2.0, 3.0], "low": [1.0, None], "high": [4.0, None], "what": ["a", "b"]}
     )
     chart = Chart(mark=Lines(ends=("low", "high"), spread=0.5), x=Axis("log"), y=(Axis("times"),), by="what")
     axes = chart.draw(table).axes[0]
     assert lines(axes) == {"a": [(-0.125, 2.0)], "b": [(0.125, 3.0)]}
     assert [path.vertices.tolist() for path in axes.collections[0].get_paths()] == [[[-0.125, 1.0], [-0.125, 4.0]]]
-
-
-def test_what_is_written_at_a_point_stands_beside_it_and_an_area_goes_down_to_zero() -> None:
-    table = LOADS.assign(said=["here", "", "", ""])
-    chart = Chart(mark=Lines(text="said", filled=("SAF",)), x=BY_LOAD.x, y=BY_LOAD.y, by="order")
-    axes = chart.draw(table).axes[0]
+    mark = Lines(text="said", filled=("SAF",))
+    axes = replace(BY_LOAD, mark=mark).draw(LOADS.assign(said=["here", "", "", ""])).axes[0]
     assert [(text.get_text(), text.xy) for text in axes.texts if text.get_text()] == [("here", (0.5, 1.0))]
     corners = axes.collections[0].get_paths()[0].vertices
     assert {tuple(corner) for corner in corners.tolist()} == {(0.5, 0.0), (0.5, 1.0), (0.9, 0.0), (0.9, 3.0)}
@@ -152,22 +137,14 @@ def test_rows_of_panels_are_named_at_their_left_and_columns_above() -> None:
     assert [len(each.lines) for each in axes] == [1, 0, 1, 1]
 
 
-def test_named_values_stand_in_the_order_of_their_names_and_others_are_left_out() -> None:
+def test_named_values_stand_in_the_order_of_their_names_and_numbers_may_be_categories() -> None:
     names = {"order": {"SAF": "smallest first", "LAF": "largest first", "FCFS": "in turn"}}
-    table = pd.concat([LOADS, LOADS.assign(order="random")])
-    assert legend(Chart(mark=Lines(), x=BY_LOAD.x, y=BY_LOAD.y, by="order", names=names).draw(table)) == [
-        "smallest first",
-        "in turn",
-    ]
-    bars = Chart(mark=Bars(), x=Axis("order"), y=(Axis("wait"),), names=names).draw(table)
-    assert x_names(bars.axes[0]) == ["smallest first", "in turn"]
-
-
-def test_numbers_are_categories_in_rising_order_if_each_is_one() -> None:
+    table = pd.concat([LOADS, LOADS.assign(order="random")])  # which has no name, and is left out
+    assert legend(replace(BY_LOAD, names=names).draw(table)) == ["smallest first", "in turn"]
+    assert x_names(replace(BY_ORDER, names=names).draw(table).axes[0]) == ["smallest first", "in turn"]
     table = pd.DataFrame({"period": [1200, 400], "wait": [1.0, 2.0]})
-    axes = Chart(mark=Bars(), x=Axis("period", each=True), y=(Axis("wait"),)).draw(table).axes[0]
+    axes = replace(BY_ORDER, x=Axis("period", each=True)).draw(table).axes[0]
     assert x_names(axes) == ["400", "1,200"]
-    assert [patch.get_height() for patch in axes.patches] == [1.0, 2.0]
     assert [round(patch.get_x() + patch.get_width() / 2) for patch in axes.patches] == [1, 0]
 
 
@@ -190,34 +167,30 @@ def test_an_axis_ends_where_it_should_and_shows_what_it_must() -> None:
 
 def test_panels_that_share_an_axis_all_show_what_one_of_them_needs() -> None:
     chart = Chart(mark=Lines(), x=Axis("load"), y=(Axis("wait", limits=(0.0, None)),), panels="log", share="y")
-    ends = {axes.get_ylim() for axes in chart.draw(LOADS).axes}
-    assert len(ends) == 1
-    assert max(ends)[1] > 7.0
+    (end,) = {axes.get_ylim() for axes in chart.draw(LOADS).axes}
+    assert max(end) > 7.0
 
 
-@pytest.mark.parametrize(("at", "drawn"), [(0.5, [0.5]), (99.0, [])])
-def test_a_line_of_reference_is_drawn_where_it_is_in_sight(at: float, drawn: list[float]) -> None:
-    axes = Chart(mark=Bars(), x=Axis("order"), y=(Axis("wait", at=at),)).draw(LOADS.head(1)).axes[0]
-    assert [np.asarray(line.get_ydata())[0] for line in axes.lines] == drawn
+def test_a_line_of_reference_is_drawn_where_it_is_in_sight() -> None:
+    for at, drawn in ((0.5, [0.5]), (99.0, [])):
+        axes = replace(BY_ORDER, y=(Axis("wait", at=at),)).draw(LOADS.head(1)).axes[0]
+        assert [np.asarray(line.get_ydata())[0] for line in axes.lines] == drawn
 
 
 def test_a_short_logarithmic_axis_has_more_ticks_than_its_powers_of_ten() -> None:
-    chart = Chart(mark=Lines(), x=Axis("load"), y=(Axis("wait", log=10, limits=(0.8, 1.7)),))
-    figure = chart.draw(LOADS)
+    figure = replace(BY_LOAD, y=(Axis("wait", log=10, limits=(0.8, 1.7)),)).draw(LOADS)
     figure.draw_without_rendering()
-    shown = [text.get_text() for text in figure.axes[0].get_yticklabels()]
-    assert {"1", "1.5"} <= set(shown)
+    assert {"1", "1.5"} <= {text.get_text() for text in figure.axes[0].get_yticklabels()}
 
 
 def test_the_legend_is_read_row_by_row_without_hidden_series() -> None:
     names = [f"a policy with a long name, {number}" for number in range(5)]
     table = pd.concat([LOADS.assign(order=name) for name in [*names, "_hidden"]])
-    figure = Chart(mark=Lines(), x=BY_LOAD.x, y=BY_LOAD.y, by="order", note="what it is").draw(table)
+    figure = replace(BY_LOAD, note="what it is").draw(table)
     (shown,) = figure.legends
     figure.draw_without_rendering()
     boxes = {text.get_text(): text.get_window_extent() for text in shown.get_texts()}
-    read = sorted(boxes, key=lambda name: (-round(boxes[name].y0), boxes[name].x0))
-    assert read == names
+    assert sorted(boxes, key=lambda name: (-round(boxes[name].y0), boxes[name].x0)) == names
     assert shown.get_title().get_text() == "what it is"
     extent = shown.get_window_extent()
     assert figure.bbox.x0 <= extent.x0 <= extent.x1 <= figure.bbox.x1
@@ -230,15 +203,13 @@ def test_names_of_categories_that_would_touch_are_set_aslant() -> None:
 
 
 def test_charts_that_show_no_rows_are_not_drawn() -> None:
-    other = Chart(mark=Lines(), x=BY_LOAD.x, y=BY_LOAD.y, by="order", names={"order": {"LAF": "largest first"}})
-    assert not draw_all([("other", other, LOADS)])
-    assert list(
-        draw_all([("one", BY_LOAD, LOADS), ("none", BY_LOAD, LOADS.head(0)), ("nothing", BY_LOAD, pd.DataFrame())])
-    ) == ["one"]
+    other = replace(BY_LOAD, names={"order": {"LAF": "largest first"}})
+    charts = [("other", other, LOADS), ("one", BY_LOAD, LOADS), ("none", BY_LOAD, LOADS.head(0))]
+    assert list(draw_all([*charts, ("nothing", BY_LOAD, pd.DataFrame())])) == ["one"]
 
 
 def test_names_may_contain_what_mathematics_means_elsewhere() -> None:
     table = LOADS.assign(order="$x", log="a$b$")
-    figure = Chart(mark=Bars(), x=Axis("log"), y=(Axis("wait"),), by="order", panels="order").draw(table)
+    figure = replace(BY_ORDER, x=Axis("log"), by="order", panels="order").draw(table)
     figure.draw_without_rendering()
     assert x_names(figure.axes[0]) == [r"a\$b\$"]

@@ -53,14 +53,11 @@ def test_not_all_do_only_if_the_longer_interval_of_a_member_is_outside() -> None
     assert everywhere({"a": effect(1.3, 0.1), "b": effect(2.0, 1.5)}, BELOW).name == "a"
 
 
-def test_equivalence_needs_all_members_within_both_bounds() -> None:
+def test_equivalence_needs_all_members_within_both_bounds_and_an_interval_of_each() -> None:
     same = {"at_least": -1.0, "at_most": 1.0}
     for one, expected in ((0.5, (True, False)), (0.95, (False, False)), (1.8, (False, True))):
         found = everywhere({"a": effect(one, 0.1), "b": effect(-0.8, 0.1)}, same)
         assert compared(found.effect, same) == expected
-
-
-def test_without_an_interval_of_each_nothing_is_decided() -> None:
     decided = everywhere({"a": effect(0.5, 0.1), "b": lambda _: Effect(0.6, None, None, 9)}, BELOW)
     assert compared(decided.effect, BELOW) == (False, False)
 
@@ -75,34 +72,25 @@ def test_one_mean_alone_has_the_interval_of_the_bootstrap_and_one_of_several_a_l
     student = stats.t.isf(0.05 / 8 / 8, 11) * values.std(ddof=1) / math.sqrt(12)
     assert among.high - among.estimate >= student
     assert mean_among([3.0] * 10, 4).high == 3.0
+    assert mean_among(0.3 + np.array([1e-16, -1e-16] * 5), 8).low == pytest.approx(0.3), "equal but for rounding"
     assert mean_among(values[:9], 4).low is None
+    assert mean_among([0.0] * 9 + [1.0], 4).low is None, "nearly constant"
 
 
-def test_of_nearly_constant_values_no_longer_interval_is_given() -> None:
-    assert mean_among([0.0] * 9 + [1.0], 4).low is None
-
-
-@pytest.mark.parametrize(
-    ("law", "count", "most"), [("exponential", 10, 0.12), ("exponential", 30, 0.10), ("normal", 10, 0.08)]
-)
-def test_of_32_members_at_the_bound_few_families_are_wrong(law: str, count: int, most: float) -> None:
-    rng = np.random.default_rng(count)
-    bounds = {"at_least": {"exponential": 1.0, "normal": 0.0}[law]}
-    wrong = sum(
-        compared(everywhere(means(getattr(rng, law)(size=(count, 32))), bounds).effect, bounds)[1] for _ in range(40)
-    )
-    assert wrong / 40 <= most
+@pytest.mark.parametrize(("law", "bound", "most"), [("exponential", 1.0, 0.12), ("normal", 0.0, 0.08)])
+def test_of_32_members_at_the_bound_few_families_are_wrong(law: str, bound: float, most: float) -> None:
+    rng, bounds = np.random.default_rng(10), {"at_least": bound}
+    families = [means(getattr(rng, law)(size=(10, 32))) for _ in range(40)]
+    assert sum(compared(everywhere(family, bounds).effect, bounds)[1] for family in families) / 40 <= most
 
 
 @pytest.mark.parametrize("count", [10, 30])
 def test_of_32_members_one_of_which_is_at_the_bound_few_families_hold(count: int) -> None:
-    rng = np.random.default_rng(count)
-    bounds = {"less_than": 1.0}
-    held = 0
+    rng, held = np.random.default_rng(count), 0
     for _ in range(100):
         values = rng.exponential(size=(count, 32))
         values[:, 1:] -= 5.0
-        held += compared(everywhere(means(values[:, :4]), bounds).effect, bounds)[0]
+        held += compared(everywhere(means(values[:, :4]), BELOW).effect, BELOW)[0]
     assert held <= 10, "nominally 2.5 of 100"
 
 
@@ -112,21 +100,18 @@ def test_of_32_members_one_of_which_is_at_the_bound_few_families_hold(count: int
     [("exponential", 10, 0.07), ("lognormal", 10, 0.16), ("exponential", 30, 0.03), ("lognormal", 30, 0.12)],
 )
 def test_families_are_wrong_as_often_as_the_documentation_says(law: str, count: int, expected: float) -> None:
-    rng = np.random.default_rng(100 + count)
+    rng, missed = np.random.default_rng(100 + count), 0
     truth = {"exponential": 1.0, "lognormal": math.exp(0.5)}[law]
-    missed = 0
     for _ in range(200):
         effects = [measured(32) for measured in means(getattr(rng, law)(size=(count, 32))).values()]
         missed += any(each.low is None or each.high is None or not each.low <= truth <= each.high for each in effects)
     assert missed / 200 == pytest.approx(expected, abs=0.06)
 
 
-@pytest.mark.parametrize("count", [10, 30])
-def test_the_interval_of_the_largest_of_32_equal_means_has_it(count: int) -> None:
-    rng = np.random.default_rng(count)
-    hits = 0
+def test_the_interval_of_the_largest_of_32_equal_means_has_it() -> None:
+    rng, hits = np.random.default_rng(10), 0
     for _ in range(30):
-        found = largest(means(rng.normal(size=(count, 32))))
+        found = largest(means(rng.normal(size=(10, 32))))
         assert found.estimate > 0
         hits += found.low <= 0.0 <= found.high
     assert hits >= 28
@@ -137,9 +122,8 @@ def test_the_interval_of_the_largest_of_32_equal_means_has_it(count: int) -> Non
 @pytest.mark.parametrize("law", ["normal", "exponential"])
 @pytest.mark.parametrize("count", [10, 30, 60])
 def test_the_interval_of_a_percentile_has_it(law: str, count: int) -> None:
-    rng = np.random.default_rng(count)
+    rng, hits = np.random.default_rng(count), 0
     truth = {"normal": stats.norm, "exponential": stats.expon}[law].ppf(0.1)
-    hits = 0
     for _ in range(400):
         found = percentile(getattr(rng, law)(size=count), 0.1, least=-100.0)
         hits += found.low <= truth <= found.high
@@ -152,11 +136,6 @@ def test_a_percentile_of_few_values_has_no_lower_end_unless_there_is_a_least_val
     assert percentile(range(40), 0.1).low == 0.0, "the smallest of the 40"
     assert percentile(range(40), 0.1, members=10).low is None
     assert percentile(range(9), 0.1, least=0.0).low is None
-
-
-def test_differences_that_are_equal_but_for_rounding_leave_no_doubt() -> None:
-    values = 0.3 + np.array([1e-16, -1e-16] * 5)
-    assert mean_among(values, 8).low == pytest.approx(0.3)
 
 
 def test_a_statistic_of_several_lies_between_those_of_all_low_and_all_high_ends() -> None:
