@@ -16,7 +16,8 @@ TWO = """
 
     class One(Study):
         def run_cell(self, cell):
-            return {"found": 1}
+            import beside_the_study
+            return {"found": beside_the_study.answer}
 
 
     class Two(One):
@@ -31,12 +32,9 @@ def test_the_studies_that_have_a_name_are_found_and_listed() -> None:
         assert title
 
 
-def test_a_python_file_with_one_study_stands_for_it(write: Write) -> None:
+def test_a_python_file_stands_for_its_one_study_and_of_several_one_is_named(write: Write) -> None:
     study = find_study(write(), {"base": 3})
     assert (study.name, study.design("smoke").parameters) == ("counting", {"base": 3})
-
-
-def test_of_several_studies_one_is_named(write: Write) -> None:
     path = write(TWO, "two.py")
     assert find_study(f"{path}:Two").name == "two"
     with refused(f"{path} defines 2 studies; it has One, Two; choose one as {path}:CLASS"):
@@ -47,18 +45,7 @@ def test_of_several_studies_one_is_named(write: Write) -> None:
 
 def test_what_lies_beside_a_file_can_be_imported_when_a_cell_is_run(write: Write) -> None:
     write("answer = 42", "beside_the_study.py")
-    path = write(
-        """
-        from experiments.campaigns import Study
-
-        class Late(Study):
-            def run_cell(self, cell):
-                import beside_the_study
-                return {"found": beside_the_study.answer}
-        """,
-        "late.py",
-    )
-    study = find_study(path)
+    study = find_study(f"{write(TWO, 'late.py')}:One")
     assert study.run_cell(next(study.cells("smoke", 0))) == {"found": 42}
 
 
@@ -66,11 +53,7 @@ def test_what_lies_beside_a_file_can_be_imported_when_a_cell_is_run(write: Write
     ("source", "message"),
     [
         ("x = 1", "{path} defines 0 studies; add a subclass of Study with run_cell"),
-        ("from experiments.campaigns import Study", "{path} defines 0 studies; add a subclass"),
-        (
-            "from experiments.campaigns import Study\nclass A(Study):\n    pass",
-            "{path} defines 0 studies; add a subclass",
-        ),
+        ("from experiments.campaigns import Study\nclass A(Study):\n    pass", "{path} defines 0 studies; add a sub"),
         ("from experiments.studies.replay import Replay", "{path} defines 0 studies; add a subclass"),
         ("x = 1\ny = 1 / 0", "{path}, line 2: ZeroDivisionError: division by zero"),
         ("raise SystemExit(3)", "{path}, line 1: SystemExit: 3"),
@@ -88,14 +71,11 @@ def test_a_file_that_defines_no_study_is_reported_with_its_line(source: str, mes
     ("text", "message"),
     [
         ("replya", "unknown study 'replya'; did you mean replay? known: "),
-        ("", "unknown study ''; known: "),
         ("study.txt", "no study can be read from study.txt; use a name that ends in .py or .toml"),
         ("none.py", "no study can be read from none.py: no such file or directory"),
-        ("none.py:A", "no study can be read from none.py: no such file or directory"),
         (".", "no study can be read from .; use a name that ends in .py or .toml"),
         ("x\0.py", r"no study can be read from 'x\x00.py'; omit the zero byte"),
         ("x\0.toml", r"no study can be read from 'x\x00.toml'; omit the"),
-        ("x" * 5000, "unknown study 'xxxx"),
     ],
 )
 def test_a_text_that_stands_for_no_study_is_refused(
