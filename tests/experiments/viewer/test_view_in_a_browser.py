@@ -1,9 +1,7 @@
 """The page of a schedule in a real browser: what is shown at a place, found, coloured, and said."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +12,9 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 import simmodels as sm
 import workloads as wl
 from experiments.viewer.view import summary, write_view
-
-Driver = Any
-"""Of selenium."""
+from tests.experiments.browsing import Driver, emulate, require_quiet, scrolls_sideways, size
 
 WIDTH, HEIGHT = 1200, 800
-LOCAL = ("file:", "data:", "about:", "chrome:", "chrome-untrusted:", "blob:")  # chrome: the browser's own first page
 DRAWN = "return document.documentElement.dataset.ready === 'yes' && {0}"
 RESTS = DRAWN.format("(({chart}) => chart.raster && !chart.busy && !chart.waiting && chart.covered())(window.schedlab)")
 
@@ -46,10 +41,8 @@ def path(schedule: sm.Schedule, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 def opened(driver: Driver, path: Path, scheme: str = "light") -> Driver:
     """Return the browser with a page that is drawn."""
-    about = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", about)
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    size(driver, WIDTH, HEIGHT)
+    emulate(driver, scheme=scheme)
     driver.get(path.as_uri())
     return rested(driver)
 
@@ -89,16 +82,19 @@ def middle(page: Driver, row: int) -> tuple[float, float]:
 def point(page: Driver, row: int) -> None:
     """Move the pointer to a job."""
     canvas = page.find_element("id", "canvas")
-    box = canvas.rect
-    x, y = middle(page, row)
+    (x, y), box = middle(page, row), canvas.rect
     offset = round(x - box["x"] - box["width"] / 2), round(y - box["y"] - box["height"] / 2)
     ActionChains(page).move_to_element_with_offset(canvas, *offset).perform()
 
 
-def said(page: Driver, element: str) -> dict[str, str]:
-    """Return what the page says of a job, by name."""
-    found = page.find_elements("css selector", f"#{element} dd")
-    return {one.get_dom_attribute("data-what"): one.text for one in found}
+def require_said(page: Driver, element: str, schedule: sm.Schedule, row: int) -> dict[str, str]:
+    """See that the page says of a job what is to be said; return all that it says, by name."""
+    assert page.find_element("css selector", f"#{element} b").text == f"job {schedule.workload.job_id[row]}"
+    dds = page.find_elements("css selector", f"#{element} dd")
+    found = {one.get_dom_attribute("data-what"): one.text for one in dds}
+    for name, text in wanted(schedule, row).items():
+        assert text in found[name], name
+    return found
 
 
 def search(page: Driver, text: str) -> None:
@@ -132,12 +128,7 @@ def wanted(schedule: sm.Schedule, row: int) -> dict[str, str]:
 
 def test_the_page_opens_without_an_error_and_without_the_network(driver: Driver, path: Path) -> None:
     driver.get_log("performance")
-    page = opened(driver, path)
-    assert [line for line in page.get_log("browser") if line["level"] in {"SEVERE", "WARNING"}] == []
-    messages = [json.loads(line["message"])["message"] for line in page.get_log("performance")]
-    asked = [each["params"]["request"]["url"] for each in messages if each["method"] == "Network.requestWillBeSent"]
-    assert asked
-    assert [url for url in asked if not url.startswith(LOCAL)] == []
+    require_quiet(opened(driver, path))
 
 
 def test_the_script_unpacks_the_schedules_numbers(page: Driver, schedule: sm.Schedule) -> None:
@@ -159,40 +150,30 @@ def test_the_script_unpacks_the_schedules_numbers(page: Driver, schedule: sm.Sch
     assert found["end"] == schedule.end_s.tolist()
 
 
-def test_pointing_at_a_job_says_its_numbers(page: Driver, schedule: sm.Schedule) -> None:
+def test_pointing_at_a_job_says_its_numbers_and_a_click_picks_it(page: Driver, schedule: sm.Schedule) -> None:
     row = largest(schedule)
     point(page, row)
-    tip = page.find_element("id", "tip")
-    assert tip.find_element("css selector", "b").text == f"job {schedule.workload.job_id[row]}"
-    found = said(page, "tip")
-    for name, text in wanted(schedule, row).items():
-        assert text in found[name], name
+    found = require_said(page, "tip", schedule, row)
     assert found["cores"].startswith(f"{schedule.workload.cores[row]} (core ")
-    submitted = np.datetime64(1_296_571_124 + 3600, "s") + np.timedelta64(
-        round(schedule.workload.submit_s[row] * 1000), "ms"
-    )
+    since_ms = round(schedule.workload.submit_s[row] * 1000)
+    submitted = np.datetime64(1_296_571_124 + 3600, "s") + np.timedelta64(since_ms, "ms")
     assert found["submitted"][:19] == str(submitted).replace("T", " ")[:19]
+    ActionChains(page).click().perform()
+    require_said(page, "picked", schedule, row)
+    ActionChains(page).send_keys("\ue00c").perform()  # Escape
+    assert page.find_elements("css selector", "#picked b") == []
 
 
 def test_a_search_shows_and_frames_the_job(page: Driver, schedule: sm.Schedule) -> None:
     for row in (17, 140, 250):
-        job_id = schedule.workload.job_id[row]
-        search(page, str(job_id))
+        search(page, str(schedule.workload.job_id[row]))
         a, b, _, _ = seen(page)
         assert a <= schedule.start_s[row] <= schedule.end_s[row] <= b
-        picked = page.find_element("id", "picked")
-        assert picked.find_element("css selector", "b").text == f"job {job_id}"
-        found = said(page, "picked")
-        for name, text in wanted(schedule, row).items():
-            assert text in found[name], name
+        require_said(page, "picked", schedule, row)
         assert page.execute_script("return window.schedlab.chart.picked.length") == 1
-
-
-def test_a_search_for_no_job_says_so(page: Driver) -> None:
-    search(page, "999999")
-    assert page.find_element("id", "found").text == "no job 999999"
-    search(page, "x")
-    assert page.find_element("id", "found").text == "no job x"
+    for nobody in ("999999", "x"):
+        search(page, nobody)
+        assert page.find_element("id", "found").text == f"no job {nobody}"
 
 
 def test_a_search_for_a_user_shows_all_that_ran(page: Driver, schedule: sm.Schedule) -> None:
@@ -225,15 +206,6 @@ def test_the_queue_is_scaled_to_what_is_seen(page: Driver) -> None:
     )
 
 
-def test_a_click_picks_what_it_hits_and_escape_unpicks(page: Driver, schedule: sm.Schedule) -> None:
-    row = largest(schedule)
-    point(page, row)
-    ActionChains(page).click().perform()
-    assert page.find_element("css selector", "#picked b").text == f"job {schedule.workload.job_id[row]}"
-    ActionChains(page).send_keys("\ue00c").perform()
-    assert page.find_elements("css selector", "#picked b") == []
-
-
 def test_the_wheel_zooms_at_the_pointer_and_dragging_moves(page: Driver) -> None:
     canvas = page.find_element("id", "canvas")
     all_ = seen(page)
@@ -255,19 +227,19 @@ def test_the_wheel_zooms_at_the_pointer_and_dragging_moves(page: Driver) -> None
 
 
 def test_keys_move_zoom_and_step_through_the_jobs(page: Driver, schedule: sm.Schedule) -> None:
-    all_ = seen(page)
-    page.find_element("id", "canvas").send_keys("+")
+    all_, canvas = seen(page), page.find_element("id", "canvas")
+    canvas.send_keys("+")
     zoomed = seen(page)
     assert zoomed[1] - zoomed[0] == pytest.approx((all_[1] - all_[0]) / 1.5)
-    page.find_element("id", "canvas").send_keys("\ue014")
+    canvas.send_keys("\ue014")
     assert seen(page)[0] > zoomed[0]
-    page.find_element("id", "canvas").send_keys("]]")
+    canvas.send_keys("]]")
     assert seen(page)[3] - seen(page)[2] == pytest.approx(1 / 1.5**2)
-    page.find_element("id", "canvas").send_keys("\ue011")
+    canvas.send_keys("\ue011")
     assert seen(page) == all_
     by_start = np.lexsort((np.arange(len(schedule)), schedule.start_s))
     for place in range(3):
-        page.find_element("id", "canvas").send_keys("n")
+        canvas.send_keys("n")
         name = page.find_element("css selector", "#picked b").text
         assert schedule.start_s[int(name.split()[1]) - 1] == schedule.start_s[by_start[place]]
 
@@ -304,15 +276,13 @@ def test_each_colouring_has_a_legend_and_paints_with_it(page: Driver, schedule: 
     assert "hatched: killed" in legend
 
 
-def test_the_text_for_those_who_do_not_see_the_chart_is_there(page: Driver, schedule: sm.Schedule) -> None:
+def test_all_controls_can_be_reached_by_the_tab_key_and_the_chart_is_described(
+    page: Driver, schedule: sm.Schedule
+) -> None:
     canvas = page.find_element("id", "canvas")
-    described = page.find_element("id", canvas.get_dom_attribute("aria-describedby"))
-    text = described.get_property("textContent")
+    text = page.find_element("id", canvas.get_dom_attribute("aria-describedby")).get_property("textContent")
     assert all(sentence in text for sentence in summary(schedule))
     assert canvas.get_dom_attribute("aria-label")
-
-
-def test_all_controls_can_be_reached_by_the_tab_key(page: Driver) -> None:
     reached = set()
     for _ in range(14):
         page.switch_to.active_element.send_keys("\ue004")
@@ -320,19 +290,11 @@ def test_all_controls_can_be_reached_by_the_tab_key(page: Driver) -> None:
     assert {"in", "out", "fit", "higher", "lower", "colour", "job", "canvas"} <= reached
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_is_light_or_dark_as_the_system_says(scheme: str, driver: Driver, path: Path, tmp_path: Path) -> None:
-    page = opened(driver, path, scheme)
-    ground = page.execute_script(
-        "return [...document.getElementById('canvas').getContext('2d').getImageData(2, 2, 1, 1).data]"
-    )
-    assert (sum(ground[:3]) < 3 * 64) == (scheme == "dark")
-    page.save_screenshot(str(tmp_path / f"{scheme}.png"))
-
-
-@pytest.mark.parametrize("width", [400, 800, 1200])
-def test_the_page_does_not_scroll_sideways(width: int, page: Driver) -> None:
-    about = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", about)
-    rested(page)
-    assert page.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
+def test_it_is_light_or_dark_as_the_system_says_and_does_not_scroll_sideways(driver: Driver, path: Path) -> None:
+    corner = "return [...document.getElementById('canvas').getContext('2d').getImageData(2, 2, 1, 1).data]"
+    for scheme in ("light", "dark"):
+        ground = opened(driver, path, scheme).execute_script(corner)
+        assert (sum(ground[:3]) < 3 * 64) == (scheme == "dark")
+    for width in (400, 800, 1200):
+        size(driver, width, 800)
+        assert not scrolls_sideways(rested(driver))
