@@ -104,6 +104,9 @@ def read(schedule: sm.Schedule, tmp_path_factory: pytest.TempPathFactory) -> Rea
 
 def test_each_attempt_is_a_slice_on_each_machine_that_it_ran_on(schedule: sm.Schedule, read: Read) -> None:
     assert_attempts(schedule, read)
+    for slices in read.slices.values():
+        for one, other in pairwise(slices):
+            assert one[1] <= other[0], "no two of a track overlap"
 
 
 def assert_attempts(schedule: sm.Schedule, read: Read) -> None:
@@ -113,47 +116,22 @@ def assert_attempts(schedule: sm.Schedule, read: Read) -> None:
     low_s, high_s = (-np.inf, np.inf) if schedule.window is None else schedule.window
     runs = runs[runs["start_s"].notna() & (runs["start_s"] < high_s) & ~(runs["end_s"] < low_s)]
     wanted = {
-        (
-            round(1e9 * max(start_s, low_s)),
-            round(1e9 * min(end_s, high_s)) if not np.isnan(end_s) else None,
-            row,
-            cluster,
-        )
-        for start_s, end_s, row, cluster in zip(
-            *(runs[name] for name in ("start_s", "end_s", "row", "cluster")), strict=True
-        )
+        (round(1e9 * max(start_s, low_s)), None if np.isnan(end_s) else round(1e9 * min(end_s, high_s)), row, cluster)
+        for start_s, end_s, row, cluster in runs[["start_s", "end_s", "row", "cluster"]].itertuples(index=False)
     }
     names = {spec.name: number for number, spec in enumerate(schedule.clusters)}
     work = schedule.workload
-    keys = [(int(job), int(row - first)) for row, (job, first) in enumerate(_tasks(work))]
-    shown = {
-        (
-            begin,
-            None if about["outcome"] == "still running" else end,
-            keys.index((about["job"], about.get("task", 0))),
-            names[group],
-        )
-        for begin, end, _, _, about, group, _ in found
-    }
-    assert shown == wanted
-    for begin, _, name, _, about, *_ in found:
-        row = keys.index((about["job"], about.get("task", 0)))
+    tasks = np.zeros(len(work), int) if work.tasks is None else work.tasks.task
+    rows = {key: row for row, key in enumerate(zip(work.job_id.tolist(), tasks.tolist(), strict=True))}
+    shown = set()
+    for begin, end, name, _, about, group, _ in found:
+        row = rows[about["job"], about.get("task", 0)]
+        shown.add((begin, None if about["outcome"] == "still running" else end, row, names[group]))
         assert name.startswith(f"job {work.job_id[row]}")
         assert (about["cores"], about["user"]) == (work.cores[row], work.user_id[row])
         assert (about["submit_s"], about["estimate_s"]) == (work.submit_s[row], work.estimate_s[row])
         assert about["wait_s"] == pytest.approx(begin / 1e9 - work.submit_s[row], abs=1e-6)
-
-
-def _tasks(work: sm.Workload) -> list[tuple[int, int]]:
-    """Return the job of each row, and the row of the first of its tasks."""
-    firsts = np.arange(len(work)) if work.tasks is None else np.arange(len(work)) - work.tasks.task
-    return list(zip(work.job_id.tolist(), firsts.tolist(), strict=True))
-
-
-def test_no_two_slices_of_a_track_overlap(read: Read) -> None:
-    for slices in read.slices.values():
-        for one, other in pairwise(slices):
-            assert one[1] <= other[0]
+    assert shown == wanted
 
 
 def test_counters_are_the_schedules_own(schedule: sm.Schedule, read: Read) -> None:

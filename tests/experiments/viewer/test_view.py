@@ -18,8 +18,11 @@ from experiments.gantt_boxes import GAP, Panel, boxes_of
 from experiments.viewer.view import summary, view_page, write_view
 from tests.experiments.viewer.unpacking import unpacked
 
+Shown = tuple[dict[str, Any], Any]
+"""What a page says about itself, and its columns."""
 
-def parts(page: str) -> tuple[dict[str, Any], Any]:
+
+def parts(page: str) -> Shown:
     """Return what the page says about itself, and its columns."""
     about = re.search(r'<script type="application/json" id="about">(.*?)</script>', page)
     data = re.search(r'<script type="text/plain" id="data">(.*?)</script>', page)
@@ -70,36 +73,43 @@ def schedule(request: pytest.FixtureRequest) -> sm.Schedule:
     return CASES[request.param]()
 
 
-def test_rows_are_those_of_the_workload(schedule: sm.Schedule) -> None:
-    _, found = parts(view_page(schedule))
+@pytest.fixture(scope="module")
+def shown(schedule: sm.Schedule) -> Shown:
+    return parts(view_page(schedule))
+
+
+def test_rows_queue_and_cores_are_the_schedules_own(schedule: sm.Schedule, shown: Shown) -> None:
+    _, found = shown
     for name in ("job_id", "submit_s", "runtime_s", "estimate_s", "cores", "user_id"):
         assert found[name].tolist() == getattr(schedule.workload, name).tolist(), name
     assert found["outcome"].tolist() == schedule.outcome.tolist()
     assert found["counted"].astype(bool).tolist() == schedule.counted.tolist()
+    for name, steps in (("queue_length", schedule.queue_length()), ("cores_used", schedule.cores_used())):
+        assert found[f"{name}_time_s"].tolist() == steps["time_s"].tolist()
+        assert found[name].tolist() == steps[name].tolist()
 
 
-def test_attempts_are_those_of_the_schedule(schedule: sm.Schedule) -> None:
-    about, found = parts(view_page(schedule))
+def test_attempts_are_those_of_the_schedule(schedule: sm.Schedule, shown: Shown) -> None:
+    about, found = shown
     low_s, high_s = about["window_s"]
     runs = schedule.all_attempts()
     runs = runs[runs["start_s"].notna() & (runs["start_s"] < high_s) & ~(runs["end_s"] < low_s)]
-    wanted = runs.assign(
-        start_s=runs["start_s"].clip(low_s),
-        ends=runs["end_s"] <= high_s,
-        end_s=runs["end_s"].fillna(high_s).clip(upper=high_s),
+    runs = runs.assign(
+        run_start_s=runs["start_s"].clip(low_s),
+        run_ends=runs["end_s"] <= high_s,
+        run_end_s=runs["end_s"].fillna(high_s).clip(upper=high_s),
+        run_row=runs["row"],
+        run_panel=runs["cluster"],
+        run_killed=runs["outcome"] == 1,
     )
-    wanted = wanted.sort_values(["row", "start_s"])
-    shown = pd.DataFrame({name: found[f"run_{name}"] for name in ("row", "start_s", "end_s", "panel", "ends", "kind")})
-    shown = shown.sort_values(["row", "start_s"])
-    assert len(shown) == len(wanted)
-    for name in ("row", "start_s", "end_s", "ends"):
-        assert shown[name].tolist() == wanted[name].tolist(), name
-    assert shown["panel"].tolist() == wanted["cluster"].tolist()
-    assert (shown["kind"] == 1).tolist() == (wanted["outcome"] == 1).tolist()
+    names = ["run_row", "run_start_s", "run_end_s", "run_panel", "run_ends", "run_killed"]
+    there = pd.DataFrame({name: found["run_kind"] == 1 if name == "run_killed" else found[name] for name in names})
+    wanted = runs[names].astype(there.dtypes.to_dict())
+    pd.testing.assert_frame_equal(*(table.sort_values(names[:2], ignore_index=True) for table in (there, wanted)))
 
 
-def test_rectangles_are_those_of_the_gantt_chart(schedule: sm.Schedule) -> None:
-    about, found = parts(view_page(schedule))
+def test_rectangles_are_those_of_the_gantt_chart(schedule: sm.Schedule, shown: Shown) -> None:
+    about, found = shown
     high = np.cumsum(found["box_gap"] + found["box_width"])
     low = high - found["box_width"]
     begin = np.concatenate(([0], np.cumsum(found["run_boxes"]))).astype(int)
@@ -107,21 +117,14 @@ def test_rectangles_are_those_of_the_gantt_chart(schedule: sm.Schedule) -> None:
         runs = np.flatnonzero(found["run_panel"] == number)
         boxes = boxes_of(Panel("", schedule, number), tuple(about["window_s"]))
         wanted = sorted(zip(boxes.row, boxes.left_s, boxes.bottom, boxes.top, strict=True))
-        shown = [
+        there = [
             (found["run_row"][run], found["run_start_s"][run], low[k] / panel["step"], high[k] / panel["step"])
             for run in runs
             for k in range(begin[run], begin[run + 1])
         ]
         exact = 0.0 if panel["step"] == 1 else 0.5 / panel["step"]
         assert exact < GAP / 100
-        assert np.abs(np.array(sorted(shown)) - np.array(wanted)).max() <= exact
-
-
-def test_queue_and_cores_are_the_schedules_own(schedule: sm.Schedule) -> None:
-    _, found = parts(view_page(schedule))
-    for name, steps in (("queue_length", schedule.queue_length()), ("cores_used", schedule.cores_used())):
-        assert found[f"{name}_time_s"].tolist() == steps["time_s"].tolist()
-        assert found[name].tolist() == steps[name].tolist()
+        assert np.abs(np.array(sorted(there)) - np.array(wanted)).max() <= exact
 
 
 def test_spans_in_which_machines_were_off_are_there() -> None:
@@ -144,16 +147,36 @@ def test_the_page_is_of_one_file_and_says_so_in_words(tmp_path: Path) -> None:
     assert not re.search(r'(?:src|href)="(?!data:)', text)
     assert all(sentence in text for sentence in summary(schedule))
     assert view_page(schedule) == view_page(schedule)
+    with pytest.raises(sm.RequestError, match=r"the page's name must be one that ends in \.html"):
+        write_view(schedule, tmp_path / "out.svg")
 
 
-def test_times_are_dates_where_the_zero_is_known() -> None:
-    jobs = sm.Workload.from_frame(pd.DataFrame({"submit_s": [0.0, 3600.0], "runtime_s": [10.0, 10.0], "cores": [1, 1]}))
-    assert "The chart shows 1.0 hours." in summary(sm.simulate(jobs, on=1))
-    dated = sm.simulate(replace(jobs, start_unix_s=1_296_571_124), on=1)
-    assert "The chart shows 2011-02-01 14:38 to 2011-02-01 15:38 (UTC)." in summary(dated)
-    assert parts(view_page(dated))[0]["zero_unix_s"] == 1_296_571_124
-    paris = replace(jobs, start_unix_s=1_296_571_124, header=("; TimeZoneString: Europe/Paris",))
-    assert "The chart shows 2011-02-01 15:38 to 2011-02-01 16:38 (Europe/Paris)." in summary(sm.simulate(paris, on=1))
+TWO = sm.Workload([1, 2], [0.0, 3600.0], [10.0] * 2, [10.0] * 2, [1, 1])
+
+
+def test_times_are_dates_where_the_zero_is_known_and_gives_dates() -> None:
+    def zero_and_summary(**more: Any) -> tuple[object, str]:  # noqa: ANN401  fields of a workload
+        found = sm.simulate(replace(TWO, **more), on=1)
+        return parts(view_page(found))[0]["zero_unix_s"], " ".join(summary(found))
+
+    zero, text = zero_and_summary(start_unix_s=1_296_571_124)
+    assert zero == 1_296_571_124
+    assert "The chart shows 2011-02-01 14:38 to 2011-02-01 15:38 (UTC)." in text
+    _, text = zero_and_summary(start_unix_s=1_296_571_124, header=("; TimeZoneString: Europe/Paris",))
+    assert "The chart shows 2011-02-01 15:38 to 2011-02-01 16:38 (Europe/Paris)." in text
+    for unknown in ({}, {"start_unix_s": 10**18}, {"start_unix_s": 253_402_300_799}):
+        zero, text = zero_and_summary(**unknown)
+        assert (zero, "The chart shows 1.0 hours." in text) == (None, True)
+
+
+def test_users_and_partitions_have_the_names_that_the_log_says() -> None:
+    partitions = np.array(["gpu", "cpu", None, "gpu"], object)
+    names = {"user": np.array(["ada", "bob", "ada", ""]), "partition_name": partitions}
+    schedule = sm.simulate(replace(log(4), user_id=np.array([7, 8, 7, -1]), extras=names), on=64)
+    about, found = parts(view_page(schedule))
+    assert about["users"] == {"7": "ada", "8": "bob"}
+    assert about["partitions"] == ["cpu", "gpu"]
+    assert found["partition"].tolist() == [1, 0, -1, 1]
 
 
 def test_clocks_go_forward_and_back_within_the_window() -> None:
@@ -165,29 +188,3 @@ def test_clocks_go_forward_and_back_within_the_window() -> None:
     assert clock_of(jobs, forward - 0.5, forward + 0.5) == [(forward - 0.5, 3600.0), (forward, 7200.0)]
     assert clock_of(replace(jobs, header=("; TimeZone: -18000",)), 0, sm.DAY) == [(0, -18000.0)]
     assert clock_of(replace(jobs, header=("; TimeZoneString: Nowhere/At_all",)), 0, sm.DAY) == [(0, 0.0)]
-
-
-def test_users_and_partitions_have_the_names_that_the_log_says() -> None:
-    jobs = log(4)
-    names = {
-        "user": np.array(["ada", "bob", "ada", ""]),
-        "partition_name": np.array(["gpu", "cpu", None, "gpu"], object),
-    }
-    schedule = sm.simulate(replace(jobs, user_id=np.array([7, 8, 7, -1]), extras=names), on=64)
-    about, found = parts(view_page(schedule))
-    assert about["users"] == {"7": "ada", "8": "bob"}
-    assert about["partitions"] == ["cpu", "gpu"]
-    assert found["partition"].tolist() == [1, 0, -1, 1]
-
-
-@pytest.mark.parametrize("zero_unix_s", [10**18, 253_402_300_799])
-def test_a_zero_that_gives_no_dates_is_not_known(zero_unix_s: int) -> None:
-    jobs = sm.Workload.from_frame(pd.DataFrame({"submit_s": [0.0, 3600.0], "runtime_s": [10.0, 10.0], "cores": [1, 1]}))
-    schedule = sm.simulate(replace(jobs, start_unix_s=zero_unix_s), on=1)
-    assert "The chart shows 1.0 hours." in summary(schedule)
-    assert parts(view_page(schedule))[0]["zero_unix_s"] is None
-
-
-def test_a_page_has_a_name_that_says_so(tmp_path: Path) -> None:
-    with pytest.raises(sm.RequestError, match=r"the page's name must be one that ends in \.html"):
-        write_view(sm.simulate(log(5)), tmp_path / "out.svg")
