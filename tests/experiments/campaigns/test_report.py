@@ -2,10 +2,12 @@ import base64
 import json
 import math
 import os
+import platform
 import re
+import textwrap
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.campaigns import Claim, Effect, run
-from experiments.campaigns.report import PAGE, _slugs, claims_table, write_report
+from experiments.campaigns.report import PAGE, Report, _slugs, _state, claims_table, write_report
 from experiments.campaigns.running import Campaign, opened
 from tests.experiments.campaigns.conftest import COUNTING, Write
 
@@ -28,6 +30,7 @@ REPORTING = (
                 "summary": results.summary(),
                 HOSTILE: pd.DataFrame({HOSTILE: [HOSTILE]}),
                 "Summary": results.table.groupby("kind")[["found"]].mean(),
+                "durations": pd.DataFrame({"order": ["SAF"], "mean_wait_s": [9000.0], "jobs_per_s": [7.5]}),
                 "long": pd.DataFrame({"n": range(1000), "x": [0.5] * 1000}),
                 "odd": pd.DataFrame([[True, float("inf"), None, 12345.6, 9999.7]], columns=list("abcdd")),
             }
@@ -36,6 +39,15 @@ REPORTING = (
             from experiments.campaigns.plots import boxes
             figure = boxes(results, "found", by="kind", label=HOSTILE)
             return {"found": figure, HOSTILE: figure}
+
+        def findings(self, results):
+            return [f"The largest is {results.table['found'].max()} <b>."]
+
+        def files(self, results):
+            return {"enter.txt": "x = <2>\\n"}
+
+        def answer(self, results):
+            return {"largest": 21}
 """
 )
 REPORTING = REPORTING.replace("class Counting", f"HOSTILE = {HOSTILE!r}\n\n\n    class Counting").replace(
@@ -76,55 +88,75 @@ class Page(HTMLParser):
             self.cells[-1] = attrs, text + data
 
 
-def reported(path: str, out: Path, **more: Any) -> tuple[Campaign, Page, str]:  # noqa: ANN401
-    campaign = run(path, out=out, scale="smoke", workers=0, **more)
-    write_report(campaign)
+class Reported(NamedTuple):
+    """A campaign, what its report has, and its page."""
+
+    campaign: Campaign
+    report: Report
+    page: Page
+    text: str
+
+
+def reported(path: str, out: Path, **more: Any) -> Reported:  # noqa: ANN401
+    campaign = run(path, out=out, **{"scale": "smoke", "workers": 0, **more})
+    report = write_report(campaign)
     text = (out / PAGE).read_text("utf-8")
-    return campaign, Page(text), text
+    return Reported(campaign, report, Page(text), text)
 
 
-def test_no_control_character_of_a_name_reaches_the_page_or_a_figure(write: Write, out: Path) -> None:
-    evil = "\x1b[31m\x07 $\\frac$"
-    _, _, text = reported(write(REPORTING.replace(repr(HOSTILE), repr(evil))), out)
-    assert "\\x1b[31m\\x07" in text
-    for page in (text, *(path.read_text("utf-8") for path in (out / "figures").iterdir())):
-        assert not set(page) & {"\x1b", "\x07"}
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Reported:
+    """Return the report of a study with all that a page can show, most of it hostile."""
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "counting.py").write_text(textwrap.dedent(REPORTING), "utf-8")
+    return reported(str(folder / "counting.py"), folder / "out", seed=5, command=["schedlab", HOSTILE, "\udcff"])
+
+
+def out_of(found: Reported) -> Path:
+    return found.campaign.store.folder
 
 
 # -- what is written --------------------------------------------------------------------------------
 
 
-def test_a_report_is_tables_figures_claims_and_a_page(write: Write, out: Path) -> None:
-    campaign = run(write(REPORTING), out=out, scale="smoke", workers=0)
-    report = write_report(campaign)
+def test_a_report_is_tables_figures_claims_and_a_page_the_same_each_time(
+    hostile: Reported, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, report = out_of(hostile), hostile.report
     assert [claim.verdict for claim in report.claims] == ["too few"]
+    tables = ("summary", "script-alert-1-script-amp", "summary-2", "durations", "long", "odd")
     assert report.files == (
         "results.csv",
         "results.parquet",
-        "tables/summary.csv",
-        "tables/script-alert-1-script-amp.csv",
-        "tables/summary-2.csv",
-        "tables/long.csv",
-        "tables/odd.csv",
+        *(f"tables/{name}.csv" for name in tables),
         "figures/found.svg",
         "figures/script-alert-1-script-amp.svg",
         "claims.csv",
+        "files/enter.txt",
         "report.html",
     )
-    assert all((out / name).stat().st_size for name in report.files)
-    results = campaign.results().table
+    results = hostile.campaign.results().table
     pd.testing.assert_frame_equal(pd.read_parquet(out / "results.parquet"), results)
     assert pd.read_csv(out / "results.csv")["found"].tolist() == results["found"].tolist()
     assert pd.read_csv(out / "tables/summary-2.csv").to_dict("list") == {"kind": ["a", "b"], "found": [15.0, 16.0]}
     assert len(pd.read_csv(out / "tables/long.csv")) == 1000
+    files = {name: (out / name).read_bytes() for name in report.files}
+    assert all(files.values())
+    with monkeypatch.context() as patch:
+        patch.setattr("experiments.campaigns.report._MOST_CSV_ROWS", 7)
+        assert "results.csv" not in write_report(hostile.campaign).files
+    assert not (out / "results.csv").exists()
+    assert "results.csv" not in (out / PAGE).read_text("utf-8")
+    write_report(hostile.campaign)
+    assert {name: (out / name).read_bytes() for name in files} == files
 
 
-def test_the_same_campaign_has_the_same_report(write: Write, out: Path) -> None:
-    campaign, _, first = reported(write(REPORTING), out)
-    files = {path: path.read_bytes() for path in out.rglob("*") if path.suffix in {".csv", ".svg", ".parquet"}}
-    write_report(campaign)
-    assert (out / PAGE).read_text("utf-8") == first
-    assert {path: path.read_bytes() for path in files} == files
+def test_findings_texts_and_an_answer_for_programs_are_there(hostile: Reported) -> None:
+    report, out = hostile.report, out_of(hostile)
+    assert (report.findings, report.answer) == (("The largest is 21 <b>.",), {"largest": 21})
+    assert "<li>The largest is 21 &lt;b&gt;.</li>" in hostile.text
+    assert (out / "files" / "enter.txt").read_text() == "x = <2>\n"
+    assert "<pre>x = &lt;2&gt;\n</pre>" in hostile.text
 
 
 PAPER = """
@@ -155,48 +187,43 @@ PAPER = """
 
 
 def test_a_report_names_the_paper_and_where_each_of_its_elements_is(write: Write, out: Path) -> None:
-    report = write_report(run(write(PAPER), out=out, scale="small", workers=0))
-    page = (out / PAGE).read_text("utf-8")
-    assert "A. Author &amp; B. Other (1999). On &lt;waits&gt;. A journal." in page
-    assert '<a href="https://doi.org/10.1/2">10.1/2</a>' in page
-    assert '<a href="tables/summary.csv">tables/summary.csv</a></td><td>1 hold</td>' in page
-    assert "--workload A.swf</code></td><td>-</td>" in page, "what is not drawn has no shape"
+    _, report, _, page = reported(write(PAPER), out, scale="small")
+    for said in (
+        "A. Author &amp; B. Other (1999). On &lt;waits&gt;. A journal.",
+        '<a href="https://doi.org/10.1/2">10.1/2</a>',
+        '<a href="tables/summary.csv">tables/summary.csv</a></td><td>1 hold</td>',
+        "--workload A.swf</code></td><td>-</td>",  # what is not drawn has no shape
+        "not in this run: <code>--workload A.swf</code>",
+        "section 2, table 1 (P1)",
+        "ours, on fig. 7",
+    ):
+        assert said in page
     assert "all signs" not in page, "what was compared in other runs says nothing of this one"
-    assert "not in this run: <code>--workload A.swf</code>" in page
-    assert "section 2, table 1 (P1)" in page
-    assert "ours, on fig. 7" in page
     assert [claim.verdict for claim in report.claims] == ["holds", "fails"]
-    table = pd.read_csv(out / "claims.csv")
-    assert table[["source", "ours"]].to_numpy().tolist() == [["section 2, table 1", False], ["fig. 7", True]]
-    assert table["number"].fillna("").tolist() == ["P1", ""]
-
-
-def test_no_claim_is_judged_at_a_scale_that_only_shows_that_everything_runs(write: Write, out: Path) -> None:
+    table = pd.read_csv(out / "claims.csv", keep_default_na=False)
+    assert table[["source", "number", "ours"]].to_numpy().tolist() == [
+        ["section 2, table 1", "P1", False],
+        ["fig. 7", "", True],
+    ]
     report = write_report(run(write(PAPER), out=out, scale="smoke", workers=0))
-    page = (out / PAGE).read_text("utf-8")
     assert [claim.verdict for claim in report.claims] == ["not judged"] * 2
-    assert '<span class="verdict open">not judged</span>' in page
+    assert '<span class="verdict open">not judged</span>' in (out / PAGE).read_text("utf-8")
 
 
-def test_the_table_of_claims_says_what_to_run_only_where_it_is_undecided() -> None:
-    bounds = {"text": "t", "source": "s", "measure": "m", "more_than": 0.0}
-    table = claims_table([
-        Claim(effect=Effect(1, 0.5, 2, 9), **bounds),
-        Claim(effect=None, to_decide="more", **bounds),
-        Claim(effect=None, **bounds),
-    ])  # fmt: skip
-    assert table["verdict"].tolist() == ["holds", "undecided", "undecided"]
-    assert table["to_decide"].tolist() == ["", "more", "more replications: a larger --scale, or --set replications=N"]
-    assert table.loc[0, ["expected", "estimate", "low", "high", "replications"]].tolist() == ["> 0", 1, 0.5, 2, 9]
+def test_the_table_of_claims_says_what_to_run_where_it_is_undecided_and_has_fractions_for_per_cents() -> None:
+    def row(effect: Effect | None = None, **more: str) -> dict[str, Any]:
+        claim = Claim(text="t", source="s", measure="m", effect=effect, at_least=0.1, **more)
+        return claims_table([claim]).iloc[0].to_dict()
 
-
-def test_the_table_of_claims_says_that_numbers_whose_bounds_are_in_per_cent_are_fractions() -> None:
-    found = [Claim(text="t", source="s", measure="m", effect=Effect(0.5, 0.25, 0.75, 9), at_least=0.1, unit=unit)
-             for unit in ("", "%", "jobs")]  # fmt: skip
-    table = claims_table(found)
-    assert table["expected"].tolist() == ["≥ 0.1", "≥ 10 %", "≥ 0.1 jobs"]
-    assert table["unit"].tolist() == ["", "fraction", "jobs"]
-    assert table["estimate"].tolist() == [0.5] * 3
+    held = row(Effect(1, 0.5, 2, 9))
+    expected = {"expected": "≥ 0.1", "estimate": 1, "low": 0.5, "high": 2, "replications": 9, "unit": ""}
+    assert held == {**held, **expected, "verdict": "holds", "to_decide": ""}
+    more = "more replications: a larger --scale, or --set replications=N"
+    for found, to_decide in ((row(), more), (row(to_decide="other cells"), "other cells")):
+        assert (found["verdict"], found["to_decide"]) == ("undecided", to_decide)
+    for unit, said, bound in (("%", "fraction", "≥ 10 %"), ("jobs", "jobs", "≥ 0.1 jobs")):
+        found = row(Effect(0.5, 0.25, 0.75, 9), unit=unit)
+        assert (found["unit"], found["expected"], found["estimate"]) == (said, bound, 0.5)
 
 
 @given(st.lists(st.text(), max_size=5))
@@ -209,152 +236,108 @@ def test_each_name_makes_a_file_of_its_own_in_its_folder(names: list[str]) -> No
 # -- the page ---------------------------------------------------------------------------------------
 
 
-def test_the_page_needs_nothing_from_elsewhere(write: Write, out: Path) -> None:
-    _, page, text = reported(write(REPORTING), out)
-    for link in page.links:
-        assert link == "data:," or link.startswith("data:image/svg+xml;base64,") or (out / link).is_file()
-    assert "claims.csv" in page.links
-    assert not re.search(r"@import|url\(|https?://|fetch\(|XMLHttpRequest", text)
-    for link in page.links:
+def test_the_page_needs_nothing_from_elsewhere(hostile: Reported) -> None:
+    links = hostile.page.links
+    for link in links:
+        assert link == "data:," or link.startswith("data:image/svg+xml;base64,") or (out_of(hostile) / link).is_file()
+    assert "claims.csv" in links
+    assert not re.search(r"@import|url\(|https?://|fetch\(|XMLHttpRequest", hostile.text)
+    for link in links:
         if link.startswith("data:image"):
             drawn = base64.b64decode(link.partition(",")[2]).decode()
             assert not re.search(r'(?:href|src)="(?!#)', drawn)
             assert "<script" not in drawn
 
 
-def test_what_is_hostile_is_shown_and_not_obeyed(write: Write, out: Path) -> None:
-    _, page, text = reported(write(REPORTING), out, command=[HOSTILE, "\udcff"], chosen={"kind": [HOSTILE, "b"]})
-    assert page.tags.count("script") == 1
-    assert "alert(" not in "".join(page.texts["script"])
-    assert text.count("<script>") == 1
-    assert HOSTILE in page.texts["h3"]
-    assert any(HOSTILE in said for said in page.texts["code"])
-    assert any(HOSTILE in said for said in page.texts["th"])
-    assert any(shown == HOSTILE for _, shown in page.cells)
-    assert page.texts["h1"] == ["What is counted, and <b>shown</b>"]
+def test_what_is_hostile_is_shown_and_not_obeyed(hostile: Reported) -> None:
+    tags, texts = hostile.page.tags, hostile.page.texts
+    assert (tags.count("script"), hostile.text.count("<script>")) == (1, 1)
+    assert "alert(" not in "".join(texts["script"])
+    assert HOSTILE in texts["h3"]
+    for tag in ("code", "th"):
+        assert any(HOSTILE in said for said in texts[tag])
+    assert any(shown == HOSTILE for _, shown in hostile.page.cells)
+    assert texts["h1"] == ["What is counted, and <b>shown</b>"]
 
 
-def test_a_long_table_is_folded_and_shown_by_its_first_rows_with_a_link_to_all(write: Write, out: Path) -> None:
-    _, page, text = reported(write(REPORTING), out)
-    assert "the first 200 of 1,000 rows · " in text
-    assert sum(attrs.get("data-value") == "199" for attrs, _ in page.cells) == 1
-    assert sum(attrs.get("data-value") == "200" for attrs, _ in page.cells) == 0
-    assert {"200 rows", "1 of 1 claims without a verdict"} <= set(page.texts["summary"])
-    assert "1 rows" not in page.texts["summary"]
+def test_no_control_character_of_a_name_reaches_the_page_or_a_figure(write: Write, out: Path) -> None:
+    evil = "\x1b[31m\x07 $\\frac$"
+    text = reported(write(REPORTING.replace(repr(HOSTILE), repr(evil))), out).text
+    assert "\\x1b[31m\\x07" in text
+    for page in (text, *(path.read_text("utf-8") for path in (out / "figures").iterdir())):
+        assert not set(page) & {"\x1b", "\x07"}
 
 
-def test_numbers_are_shown_short_and_sorted_in_full(write: Write, out: Path) -> None:
-    _, page, _ = reported(write(REPORTING), out)
-    shown = {text: attrs.get("data-value") for attrs, text in page.cells}
-    assert {name: shown[name] for name in ("yes", "inf", "12,346", "10,000", "-")} == {
-        "yes": "1",
-        "inf": "Infinity",
-        "12,346": "12345.6",
-        "10,000": "9999.7",
-        "-": None,
+def test_a_long_table_is_folded_and_shown_by_its_first_rows_with_a_link_to_all(hostile: Reported) -> None:
+    assert "the first 200 of 1,000 rows · " in hostile.text
+    places = [attrs.get("data-value") for attrs, _ in hostile.page.cells]
+    assert (places.count("199"), places.count("200")) == (1, 0)
+    summaries = set(hostile.page.texts["summary"])
+    assert summaries & {"200 rows", "1 of 1 claims without a verdict", "1 rows"} == {
+        "200 rows",
+        "1 of 1 claims without a verdict",
     }
+
+
+def test_numbers_are_shown_short_and_durations_in_hours_and_sorted_in_full(hostile: Reported) -> None:
+    shown = {text: attrs.get("data-value") for attrs, text in hostile.page.cells}
+    expected = {"yes": "1", "inf": "Infinity", "12,346": "12345.6", "10,000": "9999.7", "-": None, "2.5": "2.5"}
+    assert {name: shown[name] for name in expected} == expected
     # Each value to sort by is empty or a number, as JavaScript reads it.
-    for attrs, _ in page.cells:
+    for attrs, _ in hostile.page.cells:
         value = attrs.get("data-value")
         assert value in {None, "", "Infinity"} or math.isfinite(float(value or ""))
+    assert {"mean wait (h)", "jobs per s"} <= set(hostile.page.texts["th"])
+    assert 'tables/durations.csv">tables/durations.csv</a>, in seconds' in hostile.text
+    assert pd.read_csv(out_of(hostile) / "tables" / "durations.csv")["mean_wait_s"].tolist() == [9000.0]
 
 
-def test_durations_are_shown_in_hours_and_written_in_seconds(write: Write, out: Path) -> None:
-    odd = '"odd": pd.DataFrame('
-    durations = '"durations": pd.DataFrame({"order": ["SAF"], "mean_wait_s": [9000.0], "jobs_per_s": [7.5]}),'
-    _, page, text = reported(write(REPORTING.replace(odd, durations + odd)), out)
-    assert {"mean wait (h)", "jobs per s"} <= set(page.texts["th"])
-    assert {"2.5", "7.5"} <= {shown for _, shown in page.cells}
-    assert 'tables/durations.csv">tables/durations.csv</a>, in seconds' in text
-    assert pd.read_csv(out / "tables" / "durations.csv")["mean_wait_s"].tolist() == [9000.0]
+def test_the_page_says_where_the_results_come_from(hostile: Reported) -> None:
+    about_run = " ".join(hostile.page.texts["dd"])
+    about = json.loads((out_of(hostile) / "manifest.json").read_text("utf-8"))
+    for said in ("base = 10", "a, b", f"digest {about['code']}"):
+        assert said in about_run
+    assert "seed 5" in hostile.text
+    assert any(said.startswith("schedlab ") for said in hostile.page.texts["code"])
+
+
+KILLED, UNKNOWN = "killed", "no end recorded: running, or killed"
 
 
 @pytest.mark.parametrize(
     ("machine", "shown"),
     [
-        ({"process": os.getpid()}, "killed"),  # its number was given to another process, which is this one
+        ({"process": os.getpid()}, KILLED),  # its number was given to another process, which is this one
         ({"process": os.getppid()}, "running"),
-        ({"process": 2**31 - 1}, "killed"),
-        ({"process": -1}, "no end recorded: running, or killed"),
-        ({}, "no end recorded: running, or killed"),
-        ({"process": os.getpid(), "name": "elsewhere"}, "no end recorded: running, or killed"),
+        ({"process": 2**31 - 1}, KILLED),
+        ({"process": -1}, UNKNOWN),
+        ({}, UNKNOWN),
+        ({"process": os.getpid(), "name": "elsewhere"}, UNKNOWN),
     ],
 )
-def test_a_run_that_was_killed_is_said_to_be_killed(
-    machine: dict[str, Any], shown: str, write: Write, out: Path
-) -> None:
-    campaign, page, _ = reported(write(), out)
-    assert "finished" in page.texts["td"]
-    store = campaign.store
-    [about] = store.history()
-    del about["machine"]["process"]
-    store.write("runs/killed.json", {**about, "state": "running", "machine": {**about["machine"], **machine}})
-    write_report(campaign)
-    assert shown in Page((out / PAGE).read_text("utf-8")).texts["td"]
+def test_a_run_that_was_killed_is_said_to_be_killed(machine: dict[str, Any], shown: str) -> None:
+    about = {"state": "running", "machine": {"name": platform.node(), **machine}}
+    assert (_state(about), _state({**about, "state": "finished"})) == (shown, "finished")
 
 
-def test_failures_are_shown_with_their_tracebacks(write: Write, out: Path) -> None:
+def test_failures_are_shown_with_their_tracebacks_the_first_of_many(write: Write, out: Path) -> None:
     mark = "drawn = float"
     fault = f"if cell['size'] == 1:\n                raise ValueError({HOSTILE!r} + '\\udcff')\n            {mark}"
-    _, page, text = reported(write(COUNTING.replace(mark, fault)), out)
-    assert "4 of 8 cells done,\n4 failed" in text
+    _, _, page, text = reported(write(COUNTING.replace(mark, fault)), out, chosen={"replications": 15})
+    assert "30 of 60 cells done,\n30 failed" in text
     assert "This campaign is not complete" in text
     failed = [summary for summary in page.texts["summary"] if summary.startswith("kind ")]
-    assert len(failed) == 4
+    assert len(failed) == 20
     assert failed[0].startswith(f"kind a, size 1, replication 0: ValueError: {HOSTILE}")
     assert "counting.py" in page.texts["pre"][0]
-
-
-def test_of_many_failures_the_first_are_shown(write: Write, out: Path) -> None:
-    mark = "drawn = float"
-    fault = f"if cell['size'] == 1:\n                1 / 0\n            {mark}"
-    _, page, text = reported(write(COUNTING.replace(mark, fault)), out, chosen={"replications": 15})
-    assert sum(summary.startswith("kind ") for summary in page.texts["summary"]) == 20
     assert "and 10 more, in the folder <code>failures</code>" in text
 
 
 def test_code_that_has_changed_since_is_reported(write: Write, out: Path) -> None:
     note = "The code has changed since these cells were run"
-    _, _, text = reported(write(), out)
+    _, _, page, text = reported(write(), out)
     assert note not in text
+    assert "finished" in page.texts["td"]
     write(COUNTING.replace("drawn}", "drawn + 1}"))
     write_report(opened(out, trust=True))
     assert note in (out / PAGE).read_text("utf-8")
-
-
-def test_the_page_says_where_the_results_come_from(write: Write, out: Path) -> None:
-    _, page, text = reported(write(), out, seed=5, command=["schedlab", "run", "x"])
-    about_run = " ".join(page.texts["dd"])
-    about = json.loads((out / "manifest.json").read_text("utf-8"))
-    assert "base = 10" in about_run
-    assert "a, b" in about_run
-    assert f"digest {about['code']}" in about_run
-    assert "seed 5" in text
-    assert "schedlab run x" in page.texts["code"]
-
-
-def test_findings_stand_first_and_a_table_of_very_many_rows_has_no_csv(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "reported.py"
-    path.write_text(
-        "from experiments.campaigns import Scale, Study\n\n\nclass Reported(Study):\n"
-        "    scales = {'smoke': Scale(replications=3)}\n\n"
-        "    def run_cell(self, cell):\n        return {'x': cell.replication}\n\n"
-        "    def findings(self, results):\n        return [f'The largest is {results.table[\"x\"].max()} <b>.']\n\n"
-        "    def files(self, results):\n        return {'enter.txt': 'x = <2>\\n'}\n\n"
-        "    def answer(self, results):\n        return {'largest': 2}\n"
-    )
-    campaign = run(str(path), out=tmp_path / "out", scale="smoke", workers=0)
-    report = write_report(campaign)
-    assert report.findings == ("The largest is 2 <b>.",)
-    assert "<li>The largest is 2 &lt;b&gt;.</li>" in (tmp_path / "out" / "report.html").read_text()
-    assert {"results.csv", "results.parquet", "files/enter.txt"} <= set(report.files)
-    assert (tmp_path / "out" / "files" / "enter.txt").read_text() == "x = <2>\n"
-    assert "<pre>x = &lt;2&gt;\n</pre>" in (tmp_path / "out" / "report.html").read_text()
-    assert report.answer == {"largest": 2}
-    monkeypatch.setattr("experiments.campaigns.report._MOST_CSV_ROWS", 2)
-    report = write_report(campaign)
-    assert "results.csv" not in report.files
-    assert not (tmp_path / "out" / "results.csv").exists()
-    assert "results.csv" not in (tmp_path / "out" / "report.html").read_text()
