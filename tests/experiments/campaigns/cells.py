@@ -10,7 +10,6 @@ from experiments.campaigns.rows import groups, parquet, plain_rows, table_of
 from experiments.campaigns.store import Store
 
 CELLS: Final = [Cell({"kind": kind}, replication) for replication in range(20) for kind in "ab"]
-CELLS: Final = [Cell({"kind": kind}, replication) for replication in range(20) for kind in "ab"]
 KEYS: Final = [f"{number:032x}" for number in range(len(CELLS))]
 
 

@@ -171,12 +171,6 @@ def test_a_file_has_a_line_a_row_and_one_for_a_cell_without_rows() -> None:
     assert table_of([]).num_rows == 0
 
 
-def test_cells_whose_values_are_of_other_kinds_go_into_other_files() -> None:
-    done = [("k", 0.0, [{"a": 1}]), ("l", 0.0, [{"a": 0.5}]), ("m", 0.0, [{"a": 2, "b": 1}]), ("n", 0.0, [{"b": "x"}])]
-    assert [[key for key, _, _ in group] for group in groups(done)] == [["k", "m"], ["l", "n"]]
-    assert groups([]) == []
-
-
 KINDS = st.sampled_from([1, 0.5, True, "x"])
 
 

@@ -2,11 +2,10 @@ import errno
 import hashlib
 import itertools
 import os
-import subprocess
-import sys
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pandas as pd
 import pyarrow as pa
@@ -19,6 +18,7 @@ from experiments.campaigns.rows import CELL, parquet, table_of
 from experiments.campaigns.store import Failure, Store
 from simmodels.errors import FileFormatError, RequestError, StoppedError
 from tests.experiments.campaigns.cells import CELLS, KEYS, add, names, table
+from tests.refused import refused
 
 # -- cells and their table --------------------------------------------------------------------------
 
@@ -36,28 +36,17 @@ def test_the_table_has_factors_replication_then_what_was_measured_in_the_order_o
     }
 
 
-def test_a_cell_without_rows_is_done_and_has_no_line(store: Store) -> None:
-    add(store, {0: [], 1: {"x": 1}})
-    assert store.done() == set(KEYS[:2])
-    assert len(table(store)) == 1
-    assert Store(store.folder).done() == set(KEYS[:2])
-
-
-def test_a_store_of_nothing_gives_a_table_of_nothing(store: Store) -> None:
-    assert store.done() == set()
+def test_a_cell_without_rows_is_done_and_has_no_line_and_one_that_is_done_twice_has_one(store: Store) -> None:
+    assert (store.done(), len(table(store)), store.compact(0)) == (set(), 0, 0)
     assert table(store).columns.tolist() == ["kind", "replication"]
-    assert len(table(store)) == 0
-    assert store.compact(0) == 0
-
-
-def test_two_runners_that_do_the_same_cells_leave_one_set_of_rows(store: Store) -> None:
-    add(store, {0: {"x": 1}, 1: {"x": 2}})
-    add(store, {1: {"x": 2}, 2: {"x": 3}})
-    add(store, {1: {"x": 2}})
+    add(store, {0: [], 1: {"x": 1}, 2: {"x": 2}})
+    add(store, {2: {"x": 2}, 3: {"x": 3}})
+    add(store, {2: {"x": 2}})
     assert table(store)["x"].tolist() == [1, 2, 3]
     store.compact(0)
     assert len(names(store.cells)) == 1
     assert table(store)["x"].tolist() == [1, 2, 3]
+    assert Store(store.folder).done() == set(KEYS[:4])
 
 
 @pytest.mark.parametrize(
@@ -97,19 +86,11 @@ def test_values_of_two_kinds_are_reported_with_column_kinds_and_cells(compacted:
     add(store, {0: {"fine": 1, "x": 1}, 1: {"fine": 2.5, "x": "text"}, 2: {"x": 3}})
     if compacted:
         store.compact(0)
-    with pytest.raises(RequestError) as raised:
+    found = {"a whole number in the cell (kind a, replication 0)", "a text in the cell (kind b, replication 0)"}
+    with refused("column 'x' is ... and ...; give a column values of one kind") as caught:
         table(store)
-    text = str(raised.value)
-    assert text.startswith("column 'x' is ")
-    assert "a whole number in the cell (kind a, replication 0)" in text
-    assert "a text in the cell (kind b, replication 0)" in text
+    assert set(str(caught.value).removeprefix("column 'x' is ").partition("; ")[0].split(" and ")) == found
     assert store.done() == set(KEYS[:3])  # nothing is lost by it
-
-
-def test_a_column_that_only_cells_of_another_campaign_have_is_not_in_the_table(store: Store) -> None:
-    add(store, {0: {"x": 1}, 10: {"x": 1, "other": 2}})
-    store.compact(0)
-    assert store.table(CELLS[:5], KEYS[:5]).columns.tolist() == ["kind", "replication", "x"]
 
 
 # -- failures ---------------------------------------------------------------------------------------
@@ -135,31 +116,33 @@ def test_a_failure_is_recorded_and_goes_when_the_cell_is_done(store: Store) -> N
 # -- damaged and foreign files ----------------------------------------------------------------------
 
 
-def _whole() -> bytes:
-    return parquet(table_of([(KEYS[0], 0.5, [{"x": 1.0, "y": "t"}])]))
+def put(store: Store, content: bytes) -> Path:
+    """Put a file that is named as one of ours into the folder of cells."""
+    path = store.cells / f"{hashlib.sha256(content).hexdigest()}.parquet"
+    path.write_bytes(content)
+    return path
+
+
+WHOLE = parquet(table_of([(KEYS[0], 0.5, [{"x": 1.0, "y": "t"}])]))
 
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"PAR1", b"garbage" * 100, _whole()[:-1], _whole()[: len(_whole()) // 2], _whole()[40:], bytes(5000)],
-    ids=["empty", "magic", "garbage", "cut by a byte", "cut in half", "without its head", "zeros"],
+    [b"", b"garbage" * 100, WHOLE[:-1], WHOLE[: len(WHOLE) // 2], WHOLE[40:]],
+    ids=["empty", "garbage", "cut by a byte", "cut in half", "without its head"],
 )
 @pytest.mark.parametrize("asked", ["done", "compact"])
 def test_a_damaged_file_is_named_left_out_and_set_aside(content: bytes, asked: str, store: Store) -> None:
     add(store, {1: {"x": 1}})
-    before, bad = table(store), store.cells / f"{hashlib.sha256(content).hexdigest()}.parquet"
-    bad.write_bytes(content)
+    before, bad = table(store), put(store, content)
     assert store.done() == {KEYS[1]} if asked == "done" else store.compact(0) == 0
     [(path, what)] = store.damaged.items()
-    assert path == bad
+    assert (path, "\n" in what) == (bad, False)
     assert what.startswith("it cannot be read (")
-    assert "\n" not in what
     pd.testing.assert_frame_equal(table(store), before)
-    assert store.set_aside() == {bad: what}
-    assert store.damaged == {}
+    assert (store.set_aside(), store.damaged) == ({bad: what}, {})
     assert f"{bad.name}.damaged" in names(store.cells)
-    assert store.done() == {KEYS[1]}
-    assert store.damaged == {}
+    assert (store.done(), store.damaged) == ({KEYS[1]}, {})
 
 
 def test_a_file_that_is_damaged_after_the_cells_were_counted_is_an_error(store: Store) -> None:
@@ -174,24 +157,27 @@ def test_a_file_that_is_damaged_after_the_cells_were_counted_is_an_error(store: 
 
 
 def test_a_file_that_is_none_of_ours_is_left_out_and_reported(store: Store) -> None:
-    for column, values, what in (
-        ("x", [1], "no column _cell"), (CELL, [1], "a column _cell of int64"), (CELL, ["a"], "no column _row")
-    ):  # fmt: skip
-        content = parquet(pa.table({column: values}))
-        path = store.cells / f"{hashlib.sha256(content).hexdigest()}.parquet"
-        path.write_bytes(content)
-        add(store, {1: {"x": 1}})
-        assert store.done() == {KEYS[1]}
-        assert store.damaged[path] == f"it has {what}; only files of cells may be in this folder"
+    add(store, {1: {"x": 1}})
+    expected = {
+        put(store, parquet(pa.table({column: values}))): f"it has {what}; only files of cells may be in this folder"
+        for column, values, what in (
+            ("x", [1], "no column _cell"),
+            (CELL, [1], "a column _cell of int64"),
+            (CELL, ["a"], "no column _row"),
+        )
+    }
     (store.cells / "folder.parquet").mkdir()
+    (store.cells / ".other.1.0123abcd.x.parquet").write_text("half")  # hidden files and those of other kinds
+    (store.cells / "notes.txt").write_text("mine")  # are not read
     assert store.done() == {KEYS[1]}
-    assert store.damaged[store.cells / "folder.parquet"] == "it is no file"
+    assert store.damaged == {**expected, store.cells / "folder.parquet": "it is no file"}
 
 
-def test_no_flipped_bit_of_a_file_of_cells_is_believed(store: Store) -> None:
+def test_a_file_is_named_by_its_content_and_no_flipped_bit_of_it_is_believed(store: Store) -> None:
     add(store, {0: {"x": 1.0, "y": "t"}})
     [path] = store.cells.iterdir()
     whole = path.read_bytes()
+    assert path.stem == hashlib.sha256(whole).hexdigest()
     for place, bit in itertools.product(range(0, len(whole), 3), range(0, 8, 3)):
         content = bytearray(whole)
         content[place] ^= 1 << bit
@@ -202,12 +188,13 @@ def test_no_flipped_bit_of_a_file_of_cells_is_believed(store: Store) -> None:
         assert fresh.damaged == {path: "its bytes are not those that were written: their SHA-256 is not its name"}
 
 
-def test_a_file_is_named_by_its_content_and_one_of_another_name_is_left_out(store: Store) -> None:
-    add(store, {0: {"x": 1}})
-    [path] = store.cells.iterdir()
-    assert path.stem == hashlib.sha256(path.read_bytes()).hexdigest()
-    path.rename(path.with_stem("0123456789abcdef" * 2))
-    assert Store(store.folder).done() == set()
+def failing(code: int) -> Callable[..., NoReturn]:
+    """Return a function of the system that fails."""
+
+    def fails(*_: object, **__: object) -> NoReturn:
+        raise OSError(code, os.strerror(code))
+
+    return fails
 
 
 def test_a_file_that_the_system_will_not_let_be_read_is_no_damage(
@@ -215,37 +202,11 @@ def test_a_file_that_the_system_will_not_let_be_read_is_no_damage(
 ) -> None:
     """Too many files are open, say: what is in it may be well, so it is not set aside."""
     add(store, {0: {"x": 1}})
-
-    def refused(_: Path) -> bytes:
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-
-    monkeypatch.setattr(Path, "read_bytes", refused)
+    monkeypatch.setattr(Path, "read_bytes", failing(errno.EMFILE))
     fresh = Store(store.folder)
     with pytest.raises(StoppedError, match=r"cannot read .*\.parquet: too many open files"):
         fresh.done()
     assert fresh.damaged == {}
-
-
-def test_hidden_files_and_files_of_other_kinds_are_not_read(store: Store) -> None:
-    (store.cells / ".other.1.0123abcd.x.parquet").write_text("half")
-    (store.cells / "notes.txt").write_text("mine")
-    assert store.done() == set()
-
-
-def test_what_a_killed_runner_was_writing_is_removed_when_the_folder_is_opened(store: Store) -> None:
-    source = """
-import os, signal, sys
-from experiments.campaigns.store import Store
-from simmodels.ground.files import replacing
-store = Store(sys.argv[1])
-for folder in (store.folder, store.cells, store.failures, store.runs):
-    replacing(folder / "x.parquet").__enter__().write_text("half")
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-    subprocess.run([sys.executable, "-c", source, str(store.folder)], check=False)
-    assert len([path for path in store.folder.rglob(".*") if path.is_file()]) == 4
-    assert Store(store.folder).done() == set()
-    assert not [path for path in store.folder.rglob(".*") if path.is_file()]
 
 
 # -- a disk that is full, a folder that cannot be written to ----------------------------------------
@@ -275,18 +236,14 @@ def test_a_full_disk_is_reported_and_leaves_what_was_there(
     assert store.done() == set(KEYS[:3])
 
 
-def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_a_file_or_on_a_disk_that_may_only_be_read_is_refused(
+    store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(RequestError, match="cannot write to folder"):
             Store(folder)
-
-
-def test_a_disk_that_may_only_be_read_is_reported(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object, **__: object) -> None:
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
-
-    monkeypatch.setattr("tempfile.NamedTemporaryFile", refused)
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", failing(errno.EROFS))
     with pytest.raises(RequestError, match=r"cannot write to folder .*read-only file system"):
         Store(store.folder)
 
@@ -311,14 +268,15 @@ def test_files_whose_columns_are_of_other_kinds_stay_apart(store: Store) -> None
     assert store.done() == set(KEYS[:6])
 
 
-@pytest.mark.parametrize("crash", ["before the new file", "before the first goes", "half-way", "before the last goes"])
+@pytest.mark.parametrize(
+    ("crash", "left"),
+    [("before the new file", 0), ("before the first goes", 0), ("half-way", 4), ("before the last goes", 7)],
+)
 def test_a_crash_while_files_are_put_together_changes_nothing(
-    crash: str, store: Store, monkeypatch: pytest.MonkeyPatch
+    crash: str, left: int, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(store, {place: {"x": place, "y": f"t{place}"} for place in range(8)}, together=False)
-    before = table(store)
-    left = {"before the new file": 0, "before the first goes": 0, "half-way": 4, "before the last goes": 7}[crash]
-    unlink = Path.unlink
+    before, unlink = table(store), Path.unlink
 
     def crashing(self: Path, missing_ok: bool = False) -> None:
         nonlocal left
@@ -369,17 +327,16 @@ def test_many_cells_added_one_by_one_take_little_memory_and_few_files(tmp_path: 
     """What is known of files that have gone is forgotten."""
     count = 600
     keys = [f"{number:032x}" for number in range(count)]
-    cells = [Cell({"a": number}) for number in range(count)]
     store = Store(tmp_path)
-    content = {key: parquet(table_of([(key, 0.5, [{"x": 1}])])) for key in keys}
+    contents = [parquet(table_of([(key, 0.5, [{"x": 1}])])) for key in keys]
     tracemalloc.start()
     for number, key in enumerate(keys):
-        store.add([key], content[key])
+        store.add([key], contents[number])
         if number % 50 == 49:
             store.compact(25)
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(names(store.cells)) <= 26
-    assert len(store.table(cells, keys)) == count
+    assert len(store.table([Cell({"a": number}) for number in range(count)], keys)) == count
     assert sum(map(len, store._keys.values())) <= 2 * count
     assert held < 1_500_000

@@ -1,12 +1,12 @@
 import errno
 import os
 import random
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import CancelledError, Future
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError, Future, wait
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -21,8 +21,6 @@ from experiments.campaigns.progress import Counting
 from experiments.campaigns.store import Store
 from simmodels.errors import RequestError, StoppedError
 from tests.refused import refused
-
-Write = Callable[..., str]
 
 STUDY = """
     from experiments.campaigns import Scale, Study
@@ -44,8 +42,12 @@ class Died(Exception):  # noqa: N818  it is what happened
     pass
 
 
+def numbers_of(jobs: Sequence[Job]) -> list[int]:
+    return [int(str(factors["number"])) for _, factors, _ in jobs]
+
+
 class Shuffling(Backend):
-    """A place of threads that ends batches in a drawn order, and whose workers die at given batches."""
+    """A place that ends a batch whenever one is waited for, in a drawn order; workers die at given batches."""
 
     lost = (Died, CancelledError)
 
@@ -60,57 +62,39 @@ class Shuffling(Backend):
         self.killers: set[int] = set()
         self.deaths: dict[int, int] = {}  # how often the worker of a cell is to die, though it is no fault of the cell
         self.all_die = False  # when one dies, the batches of all are lost
-        self._changed = threading.Condition()
-        self._left = False
+        self.before: Callable[[Sequence[Job]], object] = len  # what a worker does before it runs a batch
 
     def submit(self, jobs: Sequence[Job]) -> Future[Outcome]:
         future: Future[Outcome] = Future()
-        with self._changed:
-            self.sent.append([int(str(factors["number"])) for _, factors, _ in jobs])
-            self.under_way.append((future, jobs))
-            self.most = max(self.most, len(self.under_way))
-            self._changed.notify()
+        self.sent.append(numbers_of(jobs))
+        self.under_way.append((future, jobs))
+        self.most = max(self.most, len(self.under_way))
         return future
 
     def restart(self) -> None:
         self.restarts += 1
 
-    def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self._work)
-        self._thread.start()
-        return self
+    def wait(self, flying: Iterable[Future[Outcome]], **_: object) -> Any:  # noqa: ANN401  as the real one
+        if self.under_way:
+            self._end(*self.under_way.pop(self.drawn.randrange(len(self.under_way))))
+        return wait(flying, timeout=0)
 
-    def __exit__(self, *_: object) -> None:
-        with self._changed:
-            self._left = True
-            self._changed.notify()
-        self._thread.join()
-
-    def _work(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._left or self.under_way)
-                if self._left:
-                    return
-                future, jobs = self.under_way.pop(self.drawn.randrange(len(self.under_way)))
-                died = self._dies(jobs)
-                lost = [future] if died else []
-                if died and self.all_die:
-                    lost += [other for other, _ in self.under_way]
-                    self.under_way.clear()
+    def _end(self, future: Future[Outcome], jobs: Sequence[Job]) -> None:
+        if self._dies(numbers_of(jobs)):
+            lost = [future]
+            if self.all_die:
+                lost += [other for other, _ in self.under_way]
+                self.under_way.clear()
             for one in lost:
                 one.set_exception(Died())
-            if not died:
-                try:
-                    future.set_result(self._run(jobs))
-                except Exception as error:  # noqa: BLE001  it is for the one who waits for the future
-                    future.set_exception(error)
+            return
+        try:
+            self.before(jobs)
+            future.set_result(run_batch(self.shipment, jobs))
+        except Exception as error:  # noqa: BLE001  it is for the one who waits for the future
+            future.set_exception(error)
 
-    def _run(self, jobs: Sequence[Job]) -> Outcome:
-        return run_batch(self.shipment, jobs)
-
-    def _dies(self, jobs: Sequence[Job]) -> bool:
-        numbers = [int(str(factors["number"])) for _, factors, _ in jobs]
+    def _dies(self, numbers: Sequence[int]) -> bool:
         for number in numbers:
             if self.deaths.get(number, 0):
                 self.deaths[number] -= 1
@@ -118,25 +102,26 @@ class Shuffling(Backend):
         return not self.killers.isdisjoint(numbers)
 
 
-@pytest.fixture
-def plan(write: Write) -> Plan:
-    return Plan.of(write(STUDY, "many.py"), "smoke", 0)
-
-
-@pytest.fixture
-def undisturbed(plan: Plan, tmp_path: Path) -> pd.DataFrame:
-    store, where = Store(tmp_path / "undisturbed"), InProcess(plan.shipment)
-    with where:
-        Loop(where, plan, range(CELLS), store, Counting(CELLS, quiet=True)).run()
-    assert len(store.done()) == CELLS - 1
-    return store.table(plan.cells, plan.keys)
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    path = tmp_path_factory.mktemp("many") / "many.py"
+    path.write_text(textwrap.dedent(STUDY), "utf-8")
+    return Plan.of(str(path), "smoke", 0)
 
 
 def run(plan: Plan, where: Backend, folder: Path) -> tuple[Store, Counting]:
     store, counting = Store(folder), Counting(CELLS, quiet=True)
-    with where:
+    with where, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "wait", getattr(where, "wait", wait))
         Loop(where, plan, range(CELLS), store, counting).run()
     return store, counting
+
+
+@pytest.fixture(scope="module")
+def undisturbed(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    store, _ = run(plan, InProcess(plan.shipment), tmp_path_factory.mktemp("undisturbed"))
+    assert len(store.done()) == CELLS - 1
+    return store.table(plan.cells, plan.keys)
 
 
 def failed(store: Store, plan: Plan) -> dict[Any, str]:
@@ -155,25 +140,15 @@ def assert_lost(lost: set[int], error: str, ran: tuple[Store, Counting], plan: P
     pd.testing.assert_frame_equal(store.table(plan.cells, plan.keys), expected)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_the_table_is_the_same_whatever_the_order_in_which_batches_end(
     seed: int, plan: Plan, undisturbed: pd.DataFrame, tmp_path: Path
 ) -> None:
     where = Shuffling(plan.shipment, seed=seed, workers=1 + seed)
-    store, counting = run(plan, where, tmp_path / "shuffled")
-    assert (counting.done, counting.failed) == (CELLS, 1)
-    assert failed(store, plan).keys() == {13}
+    assert_lost(set(), "", run(plan, where, tmp_path / "shuffled"), plan, undisturbed)
     assert sorted(number for numbers in where.sent for number in numbers) == list(range(CELLS))
-    pd.testing.assert_frame_equal(store.table(plan.cells, plan.keys), undisturbed)
-
-
-def test_the_first_cell_goes_alone_and_no_more_is_under_way_than_keeps_the_workers_busy(
-    plan: Plan, tmp_path: Path
-) -> None:
-    where = Shuffling(plan.shipment, workers=3)
-    run(plan, where, tmp_path / "out")
-    assert where.sent[0] == [0]
-    assert where.most <= 6
+    assert where.sent[0] == [0], "the first goes alone"
+    assert where.most <= 2 * (1 + seed), "no more is under way than keeps the workers busy"
 
 
 @pytest.mark.parametrize("all_die", [False, True])
@@ -195,27 +170,22 @@ def test_cells_whose_worker_was_killed_by_others_are_run_again(
 ) -> None:
     where = Shuffling(plan.shipment, seed=2)
     where.all_die, where.deaths = all_die, dict(deaths)
-    store, _ = run(plan, where, tmp_path / "killed")
+    assert_lost(set(), "", run(plan, where, tmp_path / "killed"), plan, undisturbed)
     assert not any(where.deaths.values())
-    assert failed(store, plan).keys() == {13}
-    pd.testing.assert_frame_equal(store.table(plan.cells, plan.keys), undisturbed)
 
 
 @pytest.mark.parametrize("greedy", [{0}, {59}, {7, 8, 40}])
 def test_a_cell_of_which_no_file_can_be_made_is_found_and_does_not_stop_the_others(
     greedy: set[int], plan: Plan, undisturbed: pd.DataFrame, tmp_path: Path
 ) -> None:
-    class Small(Shuffling):
-        """A place without the memory for the tables of some cells."""
+    def without_memory(jobs: Sequence[Job]) -> None:
+        if not greedy.isdisjoint(numbers_of(jobs)):
+            raise MemoryError("no room")
 
-        def _run(self, jobs: Sequence[Job]) -> Outcome:
-            if not greedy.isdisjoint(int(str(factors["number"])) for _, factors, _ in jobs):
-                raise MemoryError("no room")
-            return super()._run(jobs)
-
-    ran = run(plan, Small(plan.shipment, seed=3), tmp_path / "out")
+    where = Shuffling(plan.shipment, seed=3)
+    where.before = without_memory
     error = "what came of it was lost though it ran alone: MemoryError: no room"
-    assert_lost(greedy, error, ran, plan, undisturbed)
+    assert_lost(greedy, error, run(plan, where, tmp_path / "out"), plan, undisturbed)
 
 
 def test_a_cell_that_takes_what_it_needs_to_be_written_is_found_unless_nothing_can_be_written(
@@ -252,49 +222,19 @@ def test_a_cell_that_takes_what_it_needs_to_be_written_is_found_unless_nothing_c
 def test_a_cell_that_runs_too_long_fails_and_those_with_it_are_run_again(
     plan: Plan, undisturbed: pd.DataFrame, tmp_path: Path
 ) -> None:
-    class Limited(Shuffling):
-        def _run(self, jobs: Sequence[Job]) -> Outcome:
-            for key, factors, _ in jobs:
-                if factors["number"] in {0, 30, 31}:
-                    raise CellTimeoutError(key, 2.5)
-            return super()._run(jobs)
+    def limited(jobs: Sequence[Job]) -> None:
+        for key, factors, _ in jobs:
+            if factors["number"] in {0, 30, 31}:
+                raise CellTimeoutError(key, 2.5)
 
-    where = Limited(plan.shipment)
+    where = Shuffling(plan.shipment)
+    where.before = limited
     ran = run(plan, where, tmp_path / "out")
     assert [number for numbers in where.sent for number in numbers].count(30) == 1
     assert_lost({0, 30, 31}, "it ran longer than the 2.5 s that a cell may take", ran, plan, undisturbed)
 
 
-def test_a_worker_that_says_nothing_is_mentioned_and_then_only_after_twice_as_long(
-    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    notes: list[str] = []
-    monkeypatch.setattr(module, "_SILENT_S", 0.001)
-    monkeypatch.setattr(module, "_FIRST_ALONE_S", 0.0)
-
-    class Silent(Shuffling):
-        def _run(self, jobs: Sequence[Job]) -> Outcome:
-            if jobs[0][1]["number"] == 0:
-                mentioned.wait()
-            return super()._run(jobs)
-
-    mentioned, note = threading.Event(), Counting.print_note
-
-    def noted(self: Counting, text: str) -> None:
-        notes.append(text)
-        if len(notes) == 3:
-            mentioned.set()
-        note(self, text)
-
-    monkeypatch.setattr(Counting, "print_note", noted)
-    store, _ = run(plan, Silent(plan.shipment, workers=1), tmp_path / "out")
-    assert notes[:3] == [
-        f"no word for {s} s from the cell (number 0, replication 0)" for s in ("0.001", "0.002", "0.004")
-    ]
-    assert len(store.done()) == CELLS - 1
-
-
-def test_a_worker_that_says_nothing_is_mentioned_though_others_deliver(
+def test_a_worker_that_says_nothing_is_mentioned_though_others_deliver_and_then_after_twice_as_long(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock_s = 0.0
@@ -322,7 +262,7 @@ def test_a_worker_that_says_nothing_is_mentioned_though_others_deliver(
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock_s))
     monkeypatch.setattr(Counting, "print_note", lambda _, text: notes.append(text))
     store, _ = run(plan, Held(plan.shipment), tmp_path / "out")
-    assert notes[:2] == [f"no word for {s} s from the cell (number 0, replication 0)" for s in (60, 120)]
+    assert notes[:3] == [f"no word for {s} s from the cell (number 0, replication 0)" for s in (60, 120, 240)]
     assert len(store.done()) == CELLS - 1
 
 
@@ -340,9 +280,8 @@ def test_an_error_of_the_worker_itself_ends_the_run_and_keeps_what_was_done(plan
         error: Exception = ImportError("No module named 'experiments'")
 
         def submit(self, jobs: Sequence[Job]) -> Future[Outcome]:
-            future = super().submit(jobs)
             if jobs[0][1]["number"] == 0:
-                return future
+                return super().submit(jobs)
             failing: Future[Outcome] = Future()
             failing.set_exception(self.error)
             return failing
@@ -350,7 +289,7 @@ def test_an_error_of_the_worker_itself_ends_the_run_and_keeps_what_was_done(plan
     where = Failing(plan.shipment)
     with pytest.raises(RequestError, match="a worker cannot run cells: No module named 'experiments'; schedlab must"):
         run(plan, where, tmp_path / "out")
-    Failing.error = StoppedError("it has gone")
+    where.error = StoppedError("it has gone")
     with pytest.raises(StoppedError, match="it has gone"):
         run(plan, where, tmp_path / "out")
     assert len(Store(tmp_path / "out").done()) == 1
