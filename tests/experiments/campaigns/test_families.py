@@ -72,7 +72,7 @@ def test_one_mean_alone_has_the_interval_of_the_bootstrap_and_one_of_several_a_l
     student = stats.t.isf(0.05 / 8 / 8, 11) * values.std(ddof=1) / math.sqrt(12)
     assert among.high - among.estimate >= student
     assert mean_among([3.0] * 10, 4).high == 3.0
-    assert mean_among(0.3 + np.array([1e-16, -1e-16] * 5), 8).low == pytest.approx(0.3), "equal but for rounding"
+    assert mean_among(0.3 + np.array([1e-16, -1e-16] * 5), 8).low == pytest.approx(0.3), "equal, except for rounding"
     assert mean_among(values[:9], 4).low is None
     assert mean_among([0.0] * 9 + [1.0], 4).low is None, "nearly constant"
 
