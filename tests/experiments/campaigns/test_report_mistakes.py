@@ -23,6 +23,8 @@ NOT = {
     ("method", "body", "message"),
     [
         ("tables", "return {'x': 1}", f"{NOT['tables']} (got {{'x': 1}})"),
+        ("tables", "return results.table", f"{NOT['tables']} (got a DataFrame of shape (8, 5))"),
+        ("figures", "return [1]", f"{NOT['figures']} (got [1])"),
         ("figures", "return {'x': 1}", f"{NOT['figures']} (got {{'x': 1}})"),
         ("claims", "return 1", f"{NOT['claims']} (got 1)"),
         ("claims", "yield 1", f"{NOT['claims']} (got (1,))"),
