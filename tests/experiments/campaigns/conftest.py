@@ -69,14 +69,14 @@ RAN = """
 CELLS = 24
 
 WORKING = """
-    import os, signal, sys, threading, time
+    import os, signal
     from experiments.campaigns import Scale, Study
 
 
     class Working(Study):
         parameters = {"folder": "."}
         factors = {
-            "what": ["well", "fail", "die", "half", "wait", "long", "greedy", "unsent"],
+            "what": ["well", "fail", "die", "half", "long", "greedy", "unsent"],
             "number": list(range(8)),
         }
         scales = {"smoke": Scale()}
@@ -126,16 +126,41 @@ WORKING = """
 
             Outcome.__reduce_ex__ = refused
 
-        def wait(self, cell):
-            open(os.path.join(cell["folder"], f"waits{cell['number']}"), "w").close()
-            threading.Event().wait()
-
         def long(self, cell):
             import ctypes
             open(os.path.join(cell["folder"], f"waits{cell['number']}"), "w").close()
             ctypes.PyDLL(None).sleep(3600)  # as compiled code does, it keeps Python's lock
 """
 """Cells that end in all the ways that cells end."""
+
+
+KILLED = """
+    import os, signal, threading
+    from experiments.campaigns import Scale, Study
+
+
+    class Killed(Study):
+        parameters = {"wait_s": 0.03, "log": os.devnull, "killers": ""}
+        factors = {"number": list(range(48))}
+        scales = {"smoke": Scale()}
+
+        def inputs(self, scale):
+            return {"large": list(range(1000))}
+
+        def run_cell(self, cell):
+            number = cell["number"]
+            with open(cell["log"], "a") as log:
+                log.write(f"{number} {os.getpid()}\\n")
+            if str(number) in cell["killers"].split():
+                if number % 2:
+                    os._exit(0)
+                os.kill(os.getpid(), signal.SIGKILL)
+            threading.Event().wait(cell["wait_s"])
+            more = cell.inputs["large"][-1]
+            rows = [{"x": number / 7 + more, "u": cell.stream("u").random()} for _ in range(number % 3)]
+            return rows + [{"text": f"t{number}", "x": None}]
+"""
+"""Cells that are written down as they begin, wait, and kill their worker if it is asked."""
 
 
 @pytest.fixture(autouse=True)

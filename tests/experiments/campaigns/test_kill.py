@@ -10,13 +10,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from experiments.campaigns.running import opened, run
 from experiments.campaigns.store import Store
-from tests.experiments.campaigns.conftest import Write, command, results
+from tests.experiments.campaigns.conftest import KILLED, WORKING, Write, command, ended, results
 from tests.processes import command_of, session_of, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up as Linux shows them")
@@ -25,28 +24,6 @@ Started = subprocess.Popen[str]
 Start = Callable[..., Started]
 Table = tuple[bytes, bytes]
 
-STUDY = """
-    import os, signal, threading
-    from experiments.campaigns import Scale, Study
-
-
-    class Killed(Study):
-        parameters = {"wait_s": 0.03, "log": "", "killers": ""}
-        factors = {"number": list(range(48))}
-        scales = {"smoke": Scale()}
-
-        def run_cell(self, cell):
-            number = cell["number"]
-            with open(cell["log"], "a") as log:
-                log.write(f"{number} {os.getpid()}\\n")
-            if str(number) in cell["killers"].split():
-                if number % 2:
-                    os._exit(0)
-                os.kill(os.getpid(), signal.SIGKILL)
-            threading.Event().wait(cell["wait_s"])
-            rows = [{"x": number / 7, "u": cell.stream("u").random()} for _ in range(number % 3)]
-            return rows + [{"text": f"t{number}", "x": None}]
-"""
 CELLS = 48
 
 
@@ -59,7 +36,7 @@ def log(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def study(write: Write) -> str:
-    return write(STUDY, "killed.py")
+    return write(KILLED, "killed.py")
 
 
 @pytest.fixture
@@ -102,6 +79,12 @@ def workers_of(process: Started) -> list[int]:
     return [other for other in session_of(process.pid) if "spawn_main" in command_of(other)]
 
 
+def let_run(process: Started, seconds: float) -> None:
+    """Let a process run for a while, or until it ends."""
+    end = time.monotonic() + seconds
+    until(lambda: time.monotonic() > end, process, may_end=True)
+
+
 def ran(log: Path) -> list[int]:
     """Return the numbers of the cells that were begun."""
     return [int(line.split()[0]) for line in log.read_text().splitlines()]
@@ -124,13 +107,10 @@ def test_a_runner_that_is_killed_again_and_again_loses_no_more_than_what_was_und
     """Each time when some more files are there; no process is left behind, which `start` sees to."""
     out, kills = tmp_path / "out", 0
     for more in (0, 1, 3):
-        before, begun = done(out), len(ran(log))
-        target = files(out) + more
+        before, begun, target = done(out), len(ran(log)), files(out) + more
         process = start("--workers=2")
-        if more:
-            until(lambda: files(out) >= target, process, may_end=True)  # noqa: B023  it is called at once
-        else:
-            until(lambda: len(ran(log)) > begun, process, may_end=True)  # noqa: B023  the first cell has begun
+        # Some more files are there, or the first cell has begun.
+        until(lambda: files(out) >= target if more else len(ran(log)) > begun, process, may_end=True)  # noqa: B023
         process.kill()
         process.wait()
         kills += process.returncode == -signal.SIGKILL
@@ -138,14 +118,13 @@ def test_a_runner_that_is_killed_again_and_again_loses_no_more_than_what_was_und
         assert not set(ran(log)[begun:]) & before  # nor run again
         until(lambda: not session_of(process.pid))  # noqa: B023
     assert kills >= 2
-    kept = done(out)
-    begun = len(ran(log))
+    kept, begun = done(out), len(ran(log))
     assert run(study, out=out, scale="smoke", workers=0, chosen={"log": str(log)}).complete
     assert not set(ran(log)[begun:]) & kept
     assert sorted(set(ran(log))) == list(range(CELLS))
     assert results(out) == undisturbed
     assert not list(out.rglob(".*.parquet"))
-    states = sorted(json.loads(path.read_text("utf-8"))["state"] for path in (out / "runs").iterdir())
+    states = [json.loads(path.read_text("utf-8"))["state"] for path in (out / "runs").iterdir()]
     assert states.count("finished") == 1
 
 
@@ -157,11 +136,9 @@ def test_a_runner_that_is_killed_at_drawn_moments_comes_to_the_same(
     out, drawn = tmp_path / "out", random.Random(seed)
     for _ in range(12):
         process = start("--workers=2")
-        try:
-            process.wait(timeout=drawn.uniform(0.2, 4.0))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        let_run(process, drawn.uniform(0.2, 4.0))
+        process.kill()
+        process.wait()
     process = start("--workers=2")
     process.communicate()
     assert process.returncode == 0
@@ -263,15 +240,10 @@ def test_a_runner_that_is_killed_whenever_it_touches_the_disk_comes_to_the_same(
 ) -> None:
     """Half-way through a file, before it is forced to disk, before it has its name, before an old one goes."""
     script = write(MOMENTS, "moments.py")
-    ended = subprocess.run(
-        [sys.executable, script, study, str(tmp_path), str(step)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-    )
-    assert ended.returncode == 0, ended.stderr
-    assert int(ended.stdout) > 40 // step
+    one_thread = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    process = ended([sys.executable, script, study, str(tmp_path), str(step)], tmp_path, env=one_thread)
+    assert process.returncode == 0, process.stderr
+    assert int(process.stdout) > 40 // step
 
 
 # -- workers ----------------------------------------------------------------------------------------
@@ -303,8 +275,7 @@ def test_workers_killed_at_drawn_moments_also_as_they_begin_are_no_fault_of_the_
     drawn = random.Random(seed)
     process = start("--workers=2", wait_s=0.1)
     for _ in range(3):
-        pause = time.monotonic() + drawn.uniform(0.2, 2.5)
-        until(lambda: time.monotonic() > pause, process, may_end=True)  # noqa: B023  it is called at once
+        let_run(process, drawn.uniform(0.2, 2.5))
         workers = workers_of(process)
         if workers:
             os.kill(drawn.choice(workers), signal.SIGKILL)
@@ -341,13 +312,7 @@ def test_cells_that_kill_their_worker_are_found_and_do_not_stop_the_others(
     ],
 )
 def test_a_signal_ends_a_run_cleanly_and_the_same_command_goes_on(
-    sent: signal.Signals,
-    everyone: bool,
-    start: Start,
-    undisturbed: Table,
-    log: Path,
-    study: str,
-    tmp_path: Path,
+    sent: signal.Signals, everyone: bool, start: Start, undisturbed: Table, log: Path, study: str, tmp_path: Path
 ) -> None:
     """A terminal sends Ctrl-C to all processes of the command, as some batch systems do with SIGTERM."""
     out = tmp_path / "out"
@@ -380,8 +345,7 @@ def test_a_signal_while_workers_begin_leaves_no_traceback_and_no_process(
     for _ in range(number):
         process = start("--workers=3", wait_s=10)
         until(lambda: workers_of(process), process, may_end=True)  # noqa: B023  it is called at once
-        pause = time.monotonic() + drawn.uniform(0.0, 1.0)
-        until(lambda: time.monotonic() > pause, process, may_end=True)  # noqa: B023  it is called at once
+        let_run(process, drawn.uniform(0.0, 1.0))
         os.killpg(process.pid, sent)
         _, reported = process.communicate()
         assert process.returncode == 130
@@ -391,27 +355,9 @@ def test_a_signal_while_workers_begin_leaves_no_traceback_and_no_process(
 
 
 def test_a_runner_that_is_killed_takes_cells_in_compiled_code_with_it(write: Write, tmp_path: Path) -> None:
-    study = write(
-        """
-        import ctypes, os
-        from experiments.campaigns import Scale, Study
-
-        class Long(Study):
-            parameters = {"folder": "."}
-            factors = {"number": [1, 2]}
-            scales = {"smoke": Scale()}
-
-            def run_cell(self, cell):
-                open(os.path.join(cell["folder"], "begun"), "w").close()
-                ctypes.PyDLL(None).sleep(3600)  # as compiled code does, it keeps Python's lock
-        """,
-        "long.py",
-    )
-    options = ["--scale=smoke", "--out=out", "--workers=1", f"--set=folder={tmp_path}"]
-    process: subprocess.Popen[Any] = subprocess.Popen(
-        [sys.executable, "-m", "experiments", "run", study, *options], cwd=tmp_path, start_new_session=True
-    )
-    until((tmp_path / "begun").exists, process, may_end=True)
+    words = command(write(WORKING, "working.py"), "--out=out", "--workers=1", folder=tmp_path, what="long")
+    process = subprocess.Popen(words, cwd=tmp_path, text=True, start_new_session=True)
+    until(lambda: list(tmp_path.glob("waits*")), process, may_end=True)
     process.kill()
     process.wait()
     until(lambda: not session_of(process.pid))
