@@ -19,6 +19,8 @@ pytestmark = pytest.mark.usefixtures("counting")
 
 MARKS = "\n\nfrom pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\n"
 """What a test's file leaves if it is run."""
+CLAIMS = "    def claims(self, results):\n"
+NAMING = f"{CLAIMS}        from experiments.inputs import named_priority\n        named_priority('order.py')\n"
 ORDER = "import simmodels as sm\n\n\n@sm.order\ndef mine(submit):\n    return submit\n"
 
 
@@ -32,21 +34,21 @@ def test_a_report_runs_only_code_that_this_user_has_run_as_it_is(run: Run, tmp_p
     (tmp_path / "other" / "counting.py").write_text(STUDY + MARKS)
     (tmp_path / "hidden.py").write_text(STUDY + ORDER + MARKS)
     (tmp_path / "other" / "based.toml").write_text('study = "../hidden.py"\nname = "counting"\n')
-    for part in ("parameters", "factors", "scales.smoke.factors"):
+    parts = ("parameters", "factors", "scales.smoke.factors")
+    for part in parts:
         order = '["hidden.py:mine"]' if part.endswith("factors") else '"hidden.py:mine"'
         (tmp_path / f"{part}.toml").write_text(f'study = "replay"\nname = "counting"\n[{part}]\norder = {order}\n')
-    replay = {**about, "study": "replay", "name": "replay", "chosen": {"order": ["FCFS", "hidden.py:mine"]}}
+    replay = {"study": "replay", "name": "replay", "chosen": {"order": ["FCFS", "hidden.py:mine"]}}
+    hidden = "hidden.py"
     for said, file in (
-        ({**about, "study": str(tmp_path / "other" / "counting.py")}, "other/counting.py"),
-        ({**about, "study": "other/based.toml"}, "hidden.py"),
-        ({**about, "study": str(tmp_path / "hidden.py")}, "hidden.py"),
-        ({**about, "study": "hidden.py:Counting", "sources": {str(tmp_path / "hidden.py"): "0"}}, "hidden.py"),
-        ({**about, "study": "parameters.toml"}, "hidden.py"),
-        ({**about, "study": "factors.toml"}, "hidden.py"),
-        ({**about, "study": "scales.smoke.factors.toml"}, "hidden.py"),
-        (replay, "hidden.py"),
+        ({"study": str(tmp_path / "other" / "counting.py")}, "other/counting.py"),
+        ({"study": "other/based.toml"}, hidden),
+        ({"study": str(tmp_path / hidden)}, hidden),
+        ({"study": "hidden.py:Counting", "sources": {str(tmp_path / hidden): "0"}}, hidden),
+        *(({"study": f"{part}.toml"}, hidden) for part in parts),
+        (replay, hidden),
     ):
-        write_record(manifest, said)
+        write_record(manifest, {**about, **said})
         answer = run("report", "results/counting")
         assert (answer.status, answer.out) == (2, "")
         [line] = answer.err.splitlines()
@@ -60,17 +62,13 @@ def test_a_report_runs_only_code_that_this_user_has_run_as_it_is(run: Run, tmp_p
     assert len(list(tmp_path.rglob("*.ran"))) == 1
     (tmp_path / "another.py").write_text(STUDY.replace("Counting", "Another"))
     answer = run("report", "results/counting", "--study", "another.py")
-    assert (answer.status, "holds a campaign of study 'counting', and another.py is study another" in answer.err) == (
-        2,
-        True,
-    )
+    what = "holds a campaign of study 'counting', and another.py is study another"
+    assert (answer.status, what in answer.err) == (2, True)
 
 
 def test_code_that_a_report_first_meets_as_it_is_written_is_not_run_either(run: Run, tmp_path: Path) -> None:
     """A study's own code may run a file by a name that is relative: in another folder, that is another's."""
-    claims = "    def claims(self, results):\n"
-    named = f"{claims}        from experiments.inputs import named_priority\n        named_priority('order.py')\n"
-    Path("counting.py").write_text(STUDY.replace(claims, named))
+    Path("counting.py").write_text(STUDY.replace(CLAIMS, NAMING))
     Path("order.py").write_text(ORDER)
     assert smoke(run).status == 0
     assert run("report", "results/counting").status == 0
@@ -80,23 +78,24 @@ def test_code_that_a_report_first_meets_as_it_is_written_is_not_run_either(run: 
     assert not list(tmp_path.rglob("*.ran"))
 
 
-@pytest.mark.parametrize("where", ["at its head", "in a package", "in its claims", "in a file of an order"])
+WHERE = {
+    "at its head": ("beside_it", "import beside_it\n", STUDY),
+    "in a package": ("kit.beside_it", "import kit.beside_it\n", STUDY),
+    "in its claims": ("beside_it", "", STUDY.replace(CLAIMS, f"{CLAIMS}        import beside_it\n")),
+    "in a file of an order": ("beside_it", "", STUDY.replace(CLAIMS, NAMING)),
+}
+"""The module's name, what the study begins with, and the study."""
+
+
+@pytest.mark.parametrize("where", WHERE)
 def test_what_code_imports_from_beside_it_is_compared_too(where: str, run: Run, tmp_path: Path) -> None:
     """Byte for byte, as what is run: compiled code that lies there under its name is not."""
-    helper, name = Path("beside_it.py"), "beside_it"
-    if where == "in a package":
-        Path("kit").mkdir()
-        helper, name = Path("kit/beside_it.py"), "kit.beside_it"
+    name, head, study = WHERE[where]
+    helper = Path(f"{name.replace('.', '/')}.py")
+    helper.parent.mkdir(exist_ok=True)
+    Path("order.py").write_text(f"import {name}\n{ORDER}")
+    Path("counting.py").write_text(head + study)
     helper.write_text("n = 1\n")
-    claims = "    def claims(self, results):\n"
-    if where == "in its claims":
-        Path("counting.py").write_text(STUDY.replace(claims, f"{claims}        import {name}\n"))
-    elif where == "in a file of an order":
-        Path("order.py").write_text(f"import {name}\n{ORDER}")
-        named = "        from experiments.inputs import named_priority\n        named_priority('order.py')\n"
-        Path("counting.py").write_text(STUDY.replace(claims, claims + named))
-    else:
-        Path("counting.py").write_text(f"import {name}\n{STUDY}")
     shards = [smoke(run, "--shard", f"{number}/2").status for number in (1, 2)]
 
     def report(*words: object) -> Answer:
