@@ -22,7 +22,6 @@ from typing import Any, Final, TypeVar
 from numba import njit, types, version_info
 from numba.core.ccallback import CFunc
 from numba.core.typing.templates import Signature
-from numba.core.typing.typeof import typeof_impl
 from numba.extending import overload, register_jitable
 
 from simmodels.ground.digests import INSTEAD
@@ -131,17 +130,12 @@ class _Callback(CFunc):
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401  numba's
         super().__init__(*args, **options)
-        self.type = types.FunctionType(self._sig)  # type: ignore[attr-defined]  # numba has it
+        self._numba_type_ = types.FunctionType(self._sig)  # type: ignore[attr-defined]  # numba has it
 
     def __wrapper_address__(self) -> int:
         """Return where it is, which numba would look up more slowly."""
         address: int = self.address  # type: ignore[assignment]  # it is compiled
         return address
-
-
-@typeof_impl.register(_Callback)
-def _(made: _Callback, _context: object) -> types.FunctionType:
-    return made.type
 
 
 def _made(function: Any, part: str | None, **options: Any) -> Any:  # noqa: ANN401  as above
