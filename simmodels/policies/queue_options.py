@@ -168,6 +168,8 @@ class QueueOptions(Options):
     def for_jobs(self, workload: Workload) -> Self:
         """Return the options with the numbers that names in limits and shares have in a workload."""
         limits, shares = self.limits, self.shares
+        if limits is None and shares is None:
+            return self
         return replace(
             self,
             limits=None if limits is None else limits.for_jobs(workload.names),

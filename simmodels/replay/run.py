@@ -78,7 +78,7 @@ class Replay(Stopped):
         self.seed = seed
         known = workload.known()
         self._rows = None  # slot -> row; None where all jobs are known and sorted, as logs should be
-        if not known.all() or (np.diff(workload.submit_s) < 0).any():
+        if not known.all() or (workload.submit_s[1:] < workload.submit_s[:-1]).any():
             rows = np.flatnonzero(known)
             self._rows = rows[np.argsort(workload.submit_s[rows], kind="stable")]
         columns = (workload.submit_s, workload.runtime_s, workload.estimate_s, workload.cores)

@@ -1,5 +1,7 @@
 """Attempts: every run of a job or task, as columns; their tables, and that of the spans in which machines were off."""
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -117,12 +119,7 @@ class Attempts(NamedTuple):
     @classmethod
     def of(cls, **known: NDArray[Any]) -> "Attempts":
         """Return attempts of which these columns are known, `row` among them; the others take no memory."""
-        rows = len(known["row"])
-        columns = {name: known[name] for name in cls._fields if name in known}
-        for name, dtype in _ATTEMPT_TYPES.items():
-            if name not in columns:
-                columns[name] = same(dtype(_UNKNOWN[name]), rows)
-        return cls(**columns)
+        return cls(**{**_unknown(len(known["row"])), **known})
 
     def shown(self) -> dict[str, NDArray[Any]]:
         """Return the columns that a table of attempts always has, by name."""
@@ -149,6 +146,12 @@ class Attempts(NamedTuple):
             column[given.row[final]] = theirs[final]
             columns.append(np.concatenate((column, theirs[earlier])))
         return Attempts(*columns)
+
+
+@lru_cache(maxsize=8)
+def _unknown(rows: int) -> Mapping[str, NDArray[Any]]:
+    """Return the columns of attempts of which nothing is known, which are read-only and take no memory."""
+    return {name: same(dtype(_UNKNOWN[name]), rows) for name, dtype in _ATTEMPT_TYPES.items()}
 
 
 @compilable

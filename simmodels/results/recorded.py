@@ -41,7 +41,6 @@ else:
 
 _ROW_COLUMNS: Final = {
     "start_s": np.float64,
-    "end_s": np.float64,
     "outcome": np.int8,
     "counted": np.bool_,
     "cluster": np.int64,
@@ -51,6 +50,8 @@ _ROW_COLUMNS: Final = {
 
 _UNKNOWN_TERMS: Final = Terms()
 _NO_ATTEMPTS: Final = Attempts.of(row=np.empty(0, np.int64))
+_AS_GIVEN: Final = tuple(each.name for each in fields(Evidence) if each.name not in {"attempts", "listed", "elsewhere"})
+"""What a schedule has as its evidence has it."""
 
 
 def _fixed(name: str, values: ArrayLike, dtype: type[np.generic], rows: int) -> NDArray[np.generic]:
@@ -162,10 +163,10 @@ class Recorded(Guided):
 
     def _check(self) -> None:
         """Refuse outcomes that cannot be, and machines of which not all is said."""
-        strange = np.flatnonzero((self.outcome < COMPLETED) | (self.outcome > UNFINISHED))
-        if len(strange):
-            what = f"column outcome, row {strange[0]},"
-            raise RequestError(must_be(what, "0, 1 or 2", self.outcome[strange[0]]))
+        strange = self.outcome.view(np.uint8) > UNFINISHED
+        if strange.any():
+            row = int(strange.argmax())
+            raise RequestError(must_be(f"column outcome, row {row},", "0, 1 or 2", self.outcome[row]))
         if self.off_spans is None:
             return
         if self.attempts is None or any(name not in self.attempts for name in MACHINE_COLUMNS):
@@ -377,9 +378,8 @@ class Recorded(Guided):
 
     def _evidence(self) -> Evidence:
         """Return what is said to have happened, for the proof and the figures of merit."""
-        given: dict[str, Any] = {each.name: getattr(self, each.name, None) for each in fields(Evidence)}
+        given: dict[str, Any] = {name: getattr(self, name) for name in _AS_GIVEN}
         given |= {
-            "clusters": self.clusters,
             "attempts": self._attempts(),
             "listed": None if self.attempts is None else np.bincount(self._attempt_rows(), minlength=len(self)),
             "elsewhere": self._elsewhere(),
@@ -391,7 +391,7 @@ class Recorded(Guided):
     def _attempts(self) -> Attempts:
         """Return the columns of `all_attempts`."""
         by_row = {name: getattr(self, name) for name in ("start_s", "end_s", "outcome", "cluster")}
-        only = Attempts.of(row=np.arange(len(self)), attempt=same(np.int64(1), len(self)), **by_row)
+        only = Attempts.of(row=np.arange(len(self)), **by_row)
         return only if self.attempts is None or self.attempts.empty else only.with_earlier(self._given())
 
     def _given(self) -> Attempts:
