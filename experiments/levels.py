@@ -13,7 +13,7 @@ https://doi.org/10.1073/pnas.2107794118: levels of forecast distributions as sco
 R. Barber, E. Candès, A. Ramdas, R. Tibshirani, "Conformal prediction beyond exchangeability", 2023,
 https://doi.org/10.1214/23-AOS2276: what a drift takes from the coverage, and that the nearer past should count more.
 
-L. Kish, "Survey sampling", 1965, section 11.7: how many that count alike tell as much.
+L. Kish, "Survey sampling", 1965, section 11.7: the effective number of observations that count differently.
 
 E. Kaplan, P. Meier, "Nonparametric estimation from incomplete observations", 1958,
 https://doi.org/10.1080/01621459.1958.10501452: jobs that still wait are right-censored.
@@ -32,7 +32,7 @@ LEAST: Final = 19
 """Of fewer starts nothing is corrected: of 19 and the next one, one is expected outside of each end of an interval of
 90 %."""
 _HALF: Final = 50
-"""A forecast before so many others counts half as much as the last one; habits change."""
+"""A forecast that many before the last one counts half as much; habits change."""
 _NONE: Final = 1e-9
 """As good as no start."""
 _SEEN: Final = 1e-6
@@ -129,8 +129,8 @@ class PastForecasts:
         """Return the levels that a forecast is worth at an instant, by what is known there.
 
         Of n starts and the next one, which is as likely to have each place among them, the k-th does not exceed the
-        share k / (n + 1). The nearer past counts more: n is as many as tell as much if all count alike (Kish 1965). A
-        job that still waits starts beyond the level that it has reached.
+        share k / (n + 1). The nearer past counts more, so n is the number of starts that count alike and are worth as
+        much (Kish 1965). A job that still waits starts beyond the level that it has reached.
         """
         made = [(forecast, start_s) for forecast, start_s in self._made if forecast.at_s < at_s]
         started = np.array([start_s <= at_s for _, start_s in made], dtype=np.bool_)

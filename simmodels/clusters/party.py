@@ -17,7 +17,7 @@ else:
     pd = later("pandas")
 
 NO_LIMIT: Final = np.iinfo(np.int64).max
-_DENSE: Final = 4  # a range of so many values an entry is marked faster than its entries are hashed
+_DENSE: Final = 4  # up to that many values an entry, to mark them is faster than to hash entries
 
 
 class Party(NamedTuple):
