@@ -185,11 +185,11 @@ def of(made: Any) -> Counting:  # noqa: ANN401  a dispatcher
     return counting
 
 
-BORROW = {reads, reads_the_other_across, reads_what_it_is_given, gives_the_other, reads_an_entry}
-COUNT = {
+BORROW = (reads, reads_the_other_across, reads_what_it_is_given, gives_the_other, reads_an_entry)
+COUNT = (
     *(enlarge, reads_across, reads_a_part_across, gives, reads_across_an_address, makes, chooses, hands_out, keeps),
     *(reads_across_a_list, reads_an_entry_across),
-}
+)
 
 
 @pytest.mark.parametrize("made", [*BORROW, *COUNT], ids=lambda made: made.py_func.__name__)
