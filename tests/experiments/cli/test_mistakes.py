@@ -10,11 +10,12 @@ import pytest
 import simmodels as sm
 import workloads as wl
 from experiments.studies import STUDIES
-from simmodels.policies import registry
+from simmodels.policies import orders, registry
 from tests.command_line import Run
+from tests.experiments.conftest import STUDY
 from tests.refused import says
 
-BUILT_IN = sm.policies.orders.BUILT_IN
+BUILT_IN = orders.BUILT_IN
 ORDERS = ", ".join([*BUILT_IN, *(other for name in BUILT_IN for other in registry.ORDERS.aliases(name))])
 SECONDS = "a number of seconds, or one with a unit (s, min, h, d, w) such as 90s, 30min, 40h or 2d"
 MISTAKES = {
@@ -56,19 +57,14 @@ MISTAKES = {
     "simulate -w log.swf --walk 8:4 --cores-per-machine 8": "--walk must be MEAN:RADIUS:PERIOD, such as "
     "24:8:20min (got '8:4')",
     "simulate -w log.swf --clusters 3*100": "clusters must be HOW-MANYxCORES:KIND, such as 3x1000:Kind1 (got '3*100')",
-    "simulate -w log.swf --trace t.json --power 3": "--power must be watts of a machine and of a core, as in 120:8 "
-    "(got '3')",
     "demo --jobs 0": "jobs must be an integer from 1 to 2**53 (got 0)",
     "learn -w log.swf --pairs 0": "--pairs must be an integer from 1 to 2**53 (got 0)",
     "learn -w log.swf --learn-on 2": "--learn-on must be a part of the log > 0 and < 1 (got 2.0)",
     "advise -w log.swf --node-cores 0": "node_cores must be an integer from 1 to 32, the machine's cores, (got 0)",
     "advise -w log.swf --workers -1": "workers must be an integer from 0 to 2**53 (got -1)",
     "forecast -w log.swf --at soon --new 4,1h": f"--at must be {SECONDS} (got 'soon')",
-    "run replay --shard 3/2": "shard must be i/n with 1 <= i <= n, such as 3/100 (got '3/2')",
     "run replay --set load=much": "load must be a finite number >= 0 (got 'much')",
     "run replay --set load": "--set must be NAME=VALUE (got 'load')",
-    "generate lublin --jobs 9 --cores 1 --out a.swf": "cores must be an integer from 2 to 2**53 (got 1)",
-    "new 3d": "the name of a study must be of letters, digits and _, with a letter first (got '3d')",
     # options that exclude one another, or need another
     "compare -w log.swf --orders FCFS --heuristics EASY": "2 lists of policies exclude each other; give one of "
     "--orders, --heuristics, --bids and --routers",
@@ -110,14 +106,12 @@ MISTAKES = {
     "demo --out log.swf": "cannot write to folder log.swf: log.swf is not a folder",
     # and of all kinds, with the begin of the sentence
     "simulate": "there is nothing to simulate; give --workload FILE or --workflows FOLDER...",
-    "simulate -w log.swf --what": "unknown option '--what'; did you mean --walk or --gantt?...",
     "simulate -w .": "bad.json: the file must be a JSON object with an object workflow (got ...",
     "simulate -w bad.swf": "bad.swf, line 3: field 4 (runtime_s) must be a number (got 'x')...",
     "simulate -w unsized.swf": "unsized.swf does not say how many cores the machine has; add --cores N...",
     "simulate -w unsized.swf --cores 2": (
         "job 1: runtime_s must be a number of seconds >= 0 (got -2.0); --clean runnable leaves..."
     ),
-    "simulate -w log.swf --cores 99999999999999999999": "cores must be an integer from 1 to 2**53 (got 999...",
     "simulate -w log.swf --backfill-order SAF -b none": "a backfill order (SAF) with backfilling 'none'...",
     "simulate -w log.swf --warm-jobs 150": "warm_jobs must be less than the 150 jobs of 'log' (got 150)...",
     "simulate -w log.swf --tau nan": "tau_s must be a finite number of seconds > 0 (got nan)...",
@@ -191,18 +185,83 @@ MISTAKES = {
     "simulate -w log.swf --graph g.png": "--graph has no effect without workflows; add --workflows FOLDER...",
     "compare -w log.swf --orders , --out o": "there are no orders to compare; give at least one...",
     "compare -w log.swf --orders SPF,SPT --out o": "order 'SPF' is given twice...",
+    "simulate -w log.swf --trace a.txt": "the trace's name must be one that ends in .json, .json.gz, .pftrace, ...",
+    "simulate -w log.swf --power 120:8": "--power...",
+    "simulate -w log.swf --trace t.json --power 3": "--power must be watts of a machine and of a core, as in 120:8...",
+    "simulate -w log.swf --trace t.json --power 120:-8": "core_w...",
+    "calibrate -w log.swf --limits fitted": "--limits has no effect where limits are fitted; omit it...",
+    "compare -w log.swf --orders SAF --limits fitted": "'log' does not say when its jobs started...",
+    "simulate -w log.swf --limits fitted --heuristic FirstFit --cores-per-machine 8": "limits has no effect on Fir...",
+    # learning
+    "learn -w log.swf --limits missing.csv": "missing.csv: cannot be read...",
+    "learn -w log.swf --form 1,p,s": "...'s'...",
+    "learn -w log.swf --backfilling eesy": "...eesy...",
+    "learn -w log.swf --warm-jobs -1": "warm_jobs must be an integer from 0 to 2**53 (got -1)...",
+    # generating
+    "generate lublin --jobs 9 --cores 8": "--out is needed; see schedlab generate lublin --help",
+    "generate lublin --jobs 9 --cores 8 --seed -1 --out a.swf": "seed must be an integer >= 0 (got -1)",
+    "generate lublin --jobs 9 --cores 8 --serial-probability 2 --out a.swf": "serial_probability must be a number...",
+    "generate lublin --jobs 9 --cores 8 --out a.csv": "the file's name must be one that ends in .swf, .swf.gz, ...",
+    "generate lublin --jobs 9 --cores 8 --out no/a.swf": "cannot write no/a.swf: no is not a folder",
+    "generate lublin --jobs 9 --cores 8 --estimates real --out a.swf": "unknown estimates 'real'; known: model, ts...",
+    "generate variable-capacity --family Log --out a.swf": "unknown family 'Log'; known: Uniform, LogScale, ...",
+    "generate walk --until 1d --out a.swf": "the file's name must be one that ends in .csv, .csv.gz, ...",
+    "generate layers --tasks 3 --runtime 5min:1h:2h --out a": "--runtime must be a time or a range of times, such...",
+    "generate layers --tasks 3 --cores 1.5 --out a": "--cores must be an integer or a range, such as 1:8 (got '1.5')",
+    "generate layers --tasks 3 --count 0 --out a": "--count must be an integer from 1 to 2**53 (got 0)",
+    "generate levels --widths 1,x --probability 1 --out a": "--widths must be integers separated by commas (got '1...",
+    "generate arrivals --workflows a --out b": "a: the folder cannot be read: no such file or directory",
+    # settings of a study
+    "run none.py": "no study can be read from none.py: no such file or directory...",
+    "run counting.py --scale smalll": "unknown scale of counting 'smalll'; did you mean small?...",
+    "run counting.py -s =3": "--set must be NAME=VALUE (got '=3')",
+    "run counting.py -s size=1 -s size=2": "--set gives size twice; give several values as NAME=VALUE,VALUE",
+    "run counting.py -s sizee=1": "unknown parameter or factor of counting 'sizee'; did you mean size?...",
+    "run counting.py -s self=1": "unknown parameter or factor of counting 'self'; known: base, fail...",
+    "run counting.py -s size=1,x": "factor 'size' has values that are numbers and texts; give values of...",
+    "run counting.py -s base=1,2": "base must be None, a bool, a number or a text (got [1, 2])",
+    "run counting.py -s base=nan": "base must be a finite number, or None (got nan)",
+    "run counting.py -s replications=x": "replications must be an integer from 1 to 1000000 (got 'x')",
+    "run counting.py -s replications=10000000000000000": "replications must be an integer from 1 to 1000000 (got 1...",
+    "run counting.py --shard 3/2": "shard must be i/n with 1 <= i <= n, such as 3/100 (got '3/2')",
+    "run counting.py --engine simpy": "unknown parameter or factor of counting 'engine'...",
+    "run replay --engine fast": "unknown engine 'fast'; known: auto, simpy, compiled",
+    "run replay --engine simpy --set engine=compiled": "--set gives engine twice; give several values as NAME=VALU...",
+    "run capacity --workload ''": "--workload has no file; give --workload FILE,..., or omit it",
+    "run counting.py -w ' ,'": "--workload has no file; give --workload FILE,..., or omit it",
+    # workflows
+    "simulate --workflows flows --cores 9": "--cores has no effect without --workload; add --workload FILE, or cho...",
+    "simulate --workflows flows --bid PVQ": "unknown bid 'PVQ'; did you mean PV...",
+    "simulate --workflows flows --budgets --bid SRTF": "budgets with bid 'SRTF'...",
+    "simulate --workflows flows --ccr -1": "...ccr...",
+    "simulate --workflows flows --curve 8:3": "curve must be two SLRs, the second not less than the first, such a...",
+    "simulate --workflows flows --curve 3": "curve must be two SLRs, the second not less than the first, such as ...",
+    "simulate --workflows flows --jobs 4": "--jobs needs a rate of submission; add --load or --gap...",
+    "simulate --workflows flows --load 1 --gap 5": "--load and --gap exclude each other; omit one of them...",
+    "simulate --workflows flows --clusters 128:Kind1,128:Kind2 --load 0": "load must be a finite number > 0 (got 0...",
+    "simulate --workflows flows --tick 0": "--tick must be a finite number of seconds > 0 (got 0.0)...",
+    "simulate --workflows flows --jobs-out j.swf": "the table's name must be one that ends in .csv, .parquet (got ...",
+    "simulate --workflows flows --clusters 128:Kind1,128:Kind2 --graph g.png --graph-job 7": (
+        "--graph-job must be a workflow from 0 to 2 (got 7)..."
+    ),
 }
 """Command lines, and what is said of each; ``...`` stands for any words."""
 
 
-def write_files() -> None:
-    """Write the files that the mistakes name into the present folder."""
-    wl.write_swf(wl.lublin(jobs=150, cores=32, seed=3, name="log"), "log.swf")
-    Path("folder").mkdir()
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files that the mistakes name; as a mistake writes nothing, one for all of them."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    wl.write_swf(wl.lublin(jobs=150, cores=32, seed=3, name="log"), folder / "log.swf")
+    for name in ("folder", "flows"):
+        (folder / name).mkdir()
+    for number, job in enumerate(wl.market_workload(3, seed=4)):
+        wl.write_wfformat(job, folder / "flows" / f"job{number}.json")
     many = [[p, q, r] for p in range(17) for q in range(17) for r in range(17)][:4912]
     texts = {
         "notes.txt": "hello world\n",
         "empty.swf": "",
+        "counting.py": STUDY,
         "study.py": "x = 1\n",
         "bad.swf": "; MaxProcs: 4\n1 0 -1 10 2\n2 0 -1 x 2\n",
         "unsized.swf": "1 0 -1 -2 2\n",
@@ -223,24 +282,32 @@ def write_files() -> None:
         ),
     }
     for name, text in texts.items():
-        Path(name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8")
     for name in ("pipe.toml", "pipe.py", "pipe.swf"):
-        os.mkfifo(name)
+        os.mkfifo(folder / name)
+    return folder
+
+
+@pytest.fixture
+def run(run: Run, folder: Path, as_it_was: None, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(folder)
+    return run
 
 
 @pytest.mark.parametrize("line", MISTAKES)
 def test_a_mistake_is_answered_by_one_sentence_and_nothing_is_written(line: str, run: Run) -> None:
-    write_files()
-    before = sorted(Path().rglob("*"))
+    def files() -> list[Path]:
+        return sorted(path for path in Path().rglob("*") if "__pycache__" not in path.parts)
+
+    before = files()
     answer = run(*shlex.split(line))
     assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert says(answer.err, f"error: {MISTAKES[line]}\n")
-    assert sorted(Path().rglob("*")) == before
+    assert files() == before
 
 
 @pytest.mark.parametrize("line", ["simulate -w log.swf --cores many", "xyzzy", "run selectio"])
 def test_with_json_a_mistake_is_an_object_on_stdout_too(line: str, run: Run) -> None:
-    write_files()
     answer = run(*shlex.split(line), "--json")
     assert (answer.status, answer.err) == (2, f"error: {MISTAKES[line]}\n")
     assert answer.err.startswith(f"error: {json.loads(answer.out)['error']}")
