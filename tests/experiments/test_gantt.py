@@ -9,7 +9,6 @@ from matplotlib.colors import to_rgb
 import simmodels as sm
 from experiments.gantt import _LOST, _OFF, gantt
 from experiments.gantt_boxes import GAP, KINDS, Panel, boxes_of
-from tests.refused import refused
 
 
 def schedule_of(**options: object) -> sm.Schedule:
@@ -29,12 +28,6 @@ def boxes(axes: object, colour: str, *, edge: bool = False) -> np.ndarray:
                 (left, low), (right, high) = path.vertices.min(axis=0), path.vertices.max(axis=0)
                 found.append((left, right, low, high))
     return np.array(found)
-
-
-def test_a_machine_is_dark_while_it_is_off() -> None:
-    schedule = schedule_of()
-    axes = gantt(schedule).axes[0]
-    assert np.allclose(boxes(axes, _OFF)[:, :3], [(40, 90, 1)])
 
 
 def test_what_was_lost_is_marked_where_its_machine_went() -> None:
@@ -70,15 +63,6 @@ def test_a_job_on_several_machines_is_a_rectangle_on_each() -> None:
     assert sorted(found.bottom) == pytest.approx([0, 1])
     assert sorted(found.top) == pytest.approx([1 - GAP, 1 + (1 - GAP) / 2])
     assert found.right_s.tolist() == [50, 50]
-
-
-def test_the_number_of_a_machine_stands_in_the_middle_of_its_row() -> None:
-    jobs = sm.Workload([7], [0.0], [50.0], [50.0], [3])
-    axes = gantt(sm.simulate(jobs, on=sm.Site(name="a", machines=3, cores_per_machine=2))).axes[0]
-    ticks = {
-        text.get_text(): float(place) for text, place in zip(axes.get_yticklabels(), axes.get_yticks(), strict=True)
-    }
-    assert ticks == {"0": 0.5, "1": 1.5, "2": 2.5}
 
 
 def test_each_cluster_has_a_panel_and_each_schedule_its_own() -> None:
@@ -117,19 +101,11 @@ def test_a_user_has_one_colour_in_all_panels() -> None:
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["user 1", "user 2"]
 
 
-def test_what_cannot_be_drawn_is_refused() -> None:
-    with pytest.raises(sm.RequestError, match="start_s < end_s"):
-        gantt(schedule_of(), start_s=10, end_s=10)
-    with refused("...the number of panels of a Gantt chart must be an integer from 1 to 24 (got 0)..."):
-        gantt({})
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_whichever_machine_is_off_is_dark(seed: int) -> None:
     schedule = schedule_of(aware=False, unaware="random_kill", seed=seed)
     gone = int(schedule.off_spans["machine"].item())
-    drawn = boxes(gantt(schedule).axes[0], _OFF)
-    assert np.allclose(drawn[:, :3], [(40, 90, gone)])
+    assert np.allclose(boxes(gantt(schedule).axes[0], _OFF)[:, :3], [(40, 90, gone)])
 
 
 def test_a_machine_that_drains_is_off_when_its_last_job_has_ended() -> None:
