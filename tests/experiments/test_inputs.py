@@ -1,17 +1,17 @@
 """Inputs: which jobs of a file are taken, and what its times mean."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import simmodels as sm
 import workloads as wl
-from experiments.cli.main import app
 from experiments.inputs import WorkloadFile
 from simmodels.errors import RequestError, UnknownNameError
+from tests.command_line import Run
 
 HEADER = "JobID|User|State|Submit|Start|End|Elapsed|Timelimit|AllocCPUS|Partition|ReqTRES\n"
 
@@ -46,11 +46,7 @@ def test_only_jobs_of_the_partitions_asked_for_are_taken_and_the_others_counted(
 @pytest.mark.parametrize("part", ["partition", "queue"])
 def test_partitions_and_queues_of_the_standard_workload_format_are_numbers(part: str, tmp_path: Path) -> None:
     jobs = wl.lublin(jobs=50, cores=16, seed=1, load=0.5)
-    numbered = sm.Workload(
-        jobs.job_id, jobs.submit_s, jobs.runtime_s, jobs.estimate_s, jobs.cores, max_cores=16,
-        extras={part: np.arange(50) % 2 + 1},
-    )  # fmt: skip
-    wl.write_swf(numbered, tmp_path / "log.swf")
+    wl.write_swf(replace(jobs, extras={part: np.arange(50) % 2 + 1}), tmp_path / "log.swf")
     asked: dict[str, Any] = {f"{part}s": ("2",)}
     log = WorkloadFile(path=tmp_path / "log.swf", **asked).read()
     assert log.job_id.tolist() == jobs.job_id[1::2].tolist()
@@ -72,18 +68,9 @@ def test_a_time_zone_says_what_the_times_of_an_accounting_mean(tmp_path: Path) -
         WorkloadFile(path=tmp_path / "log.swf", cores=8, timezone="Europe/Berlin").read()
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["simulate", "--json"],
-        ["compare", "--orders", "FCFS", "--json"],
-        ["advise", "--scale", "smoke", "--workers", "0", "--json"],
-    ],
-)
-def test_commands_take_them(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    path = accounting(tmp_path)
-    given = ["-w", str(path), "--cores", "8", "--timezone", "Europe/Berlin", "--partition", "gpus"]
-    done = CliRunner().invoke(app, [*words, *given])
-    assert done.exit_code == 2
-    assert "unknown partition 'gpus'; did you mean gpu" in done.stderr
+@pytest.mark.parametrize("words", ["simulate", "compare --orders FCFS", "advise --scale smoke --workers 0"])
+def test_commands_take_them(words: str, run: Run) -> None:
+    path = accounting(Path())
+    given = ("-w", path, "--cores", 8, "--timezone", "Europe/Berlin", "--partition", "gpus")
+    answer = run(*words.split(), *given, "--json")
+    assert (answer.status, "unknown partition 'gpus'; did you mean gpu" in answer.err) == (2, True)

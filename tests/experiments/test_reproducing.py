@@ -2,16 +2,15 @@
 
 import json
 import re
-import sys
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from experiments import reproducing
 from experiments.campaigns.planning.finding import find_class
-from experiments.cli.main import main
 from experiments.reproducing import PAPERS, settings_of
+from tests.command_line import Run
 
 STUDY = """
 from experiments.campaigns import Claim, Element, Paper, Scale, Study
@@ -44,32 +43,16 @@ class Printed(Study):
 
 
 @pytest.fixture
-def two_papers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Two small papers instead of the four, in a folder of their own."""
-    monkeypatch.chdir(tmp_path)
-    path, modules = list(sys.path), set(sys.modules)
+def reproduce(run: Run, as_it_was: None, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Reproduce two small papers instead of the four, in a folder of their own."""
     for name in ("one", "two"):
-        source = STUDY.replace("Printed", name.title()).replace("FAILS", "False")
-        Path(f"{name}.py").write_text(source)
+        Path(f"{name}.py").write_text(STUDY.replace("Printed", name.title()).replace("FAILS", "False"))
     monkeypatch.setattr(reproducing, "PAPERS", ("one.py", "two.py"))
-    yield
-    sys.path[:] = path
-    for name in set(sys.modules) - modules:
-        if name.startswith("_study_"):
-            del sys.modules[name]
+    return partial(run, "reproduce", "-j", 0)
 
 
-def reproduce(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["schedlab", "reproduce", "-j", "0", *map(str, words)])
-    return main()
-
-
-@pytest.mark.usefixtures("two_papers")
-def test_all_papers_are_run_and_one_page_says_what_holds_what_fails_and_why(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert reproduce(monkeypatch, "--out", "there", "--json") == 0
-    reported = json.loads(capsys.readouterr().out)
+def test_all_papers_are_run_and_one_page_says_what_holds_what_fails_and_why(reproduce: Run) -> None:
+    reported = json.loads(reproduce("--out", "there", "--json").out)
     assert [each["study"] for each in reported["papers"]] == ["one", "two"]
     first = reported["papers"][0]
     assert first["claims"] == {"holds": 1, "fails": 1, "undecided": 0, "too few": 0, "not judged": 0}
@@ -86,45 +69,34 @@ def test_all_papers_are_run_and_one_page_says_what_holds_what_fails_and_why(
     assert "not in this run: <code>--workload A</code>" in page
 
 
-@pytest.mark.usefixtures("two_papers")
-def test_the_same_command_runs_nothing_again_and_shows_the_claims(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert reproduce(monkeypatch, "--out", "there") == 0
-    capsys.readouterr()
-    assert reproduce(monkeypatch, "--out", "there") == 0
-    answer = capsys.readouterr()
-    assert "the claims of four papers, scale small" in answer.out
-    assert "b is less" in answer.out
-    assert "wrote there/index.html, and a report for each paper beside it" in answer.err
+def test_the_same_command_runs_nothing_again_and_shows_the_claims(reproduce: Run) -> None:
+    first, again = (reproduce("--out", "there") for _ in range(2))
+    assert first.status == again.status == 0
+    assert "the claims of four papers, scale small" in again.out
+    assert "b is less" in again.out
+    assert "wrote there/index.html, and a report for each paper beside it" in again.err
 
 
-@pytest.mark.usefixtures("two_papers")
-def test_a_paper_whose_cells_fail_is_reported_and_the_others_are_reported(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_paper_whose_cells_fail_is_reported_and_the_others_are_reported(reproduce: Run) -> None:
     Path("one.py").write_text(STUDY.replace("Printed", "One").replace("FAILS", "True"))
-    assert reproduce(monkeypatch, "--scale", "smoke", "--out", "there") == 1
-    assert "2 cells of one.py failed, such as: ValueError: no such kind" in capsys.readouterr().err
+    answer = reproduce("--scale", "smoke", "--out", "there")
+    assert answer.status == 1
+    assert "2 cells of one.py failed, such as: ValueError: no such kind" in answer.err
     assert "2 cells failed" in Path("there/index.html").read_text("utf-8")
 
 
-@pytest.mark.usefixtures("two_papers")
-def test_papers_are_compared_with_those_that_are_kept(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert reproduce(monkeypatch, "--out", "kept") == 0
-    assert reproduce(monkeypatch, "--out", "same", "--against", "kept") == 0
+def test_papers_are_compared_with_those_that_are_kept(reproduce: Run) -> None:
+    assert reproduce("--out", "kept").status == 0
+    assert reproduce("--out", "same", "--against", "kept").status == 0
     Path("two.py").write_text(Path("two.py").read_text().replace("more_than=0", "more_than=3"))
-    capsys.readouterr()
-    assert reproduce(monkeypatch, "--out", "other", "--against", "kept") == 1
-    out = capsys.readouterr().out
+    status, out, _ = reproduce("--out", "other", "--against", "kept")
+    assert status == 1
     assert "one: 0 of 3 claims in both runs differ" in out
     assert "two: 1 of 3 claims in both runs differ" in out
     assert re.search(r"two +claim +b is more +holds: 1 \[1, 1\] +fails: 1 \[1, 1\]", out)
     assert 'href="two/report.html#against"' in Path("other/index.html").read_text("utf-8")
-    assert reproduce(monkeypatch, "--out", "other", "--against", "kept/one", "--json") == 0
-    answer = capsys.readouterr()
+    answer = reproduce("--out", "other", "--against", "kept/one", "--json")
+    assert answer.status == 0
     assert "kept/one has a kept run of one; the others are not compared" in answer.err
     assert ["against" in each for each in json.loads(answer.out)["papers"]] == [True, False]
 
@@ -141,16 +113,10 @@ def test_files_go_to_the_studies_that_read_them() -> None:
     assert settings_of("selection", "small", logs=(), borg=(), engine=None) == {}
 
 
-@pytest.mark.usefixtures("two_papers")
-def test_an_unknown_scale_is_refused_before_anything_is_run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert reproduce(monkeypatch, "--scale", "huge", "--out", "there") == 2
-    assert "unknown scale of one 'huge'" in capsys.readouterr().err
+def test_an_unknown_scale_is_refused_before_anything_is_run(reproduce: Run) -> None:
+    answer = reproduce("--scale", "huge", "--out", "there")
+    assert (answer.status, "unknown scale of one 'huge'" in answer.err) == (2, True)
     assert not Path("there").exists()
-
-
-# -- the reference ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", PAPERS)
