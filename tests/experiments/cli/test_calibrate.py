@@ -13,6 +13,8 @@ from simmodels.policies.queue_options import QueueOptions
 from tests.command_line import Run
 from tests.experiments.test_fitting import made_under
 
+LOG = ("-w", "log.swf", "--clean", "runnable")
+
 
 @pytest.fixture
 def run(run: Run) -> Run:
@@ -22,7 +24,7 @@ def run(run: Run) -> Run:
 
 
 def test_what_was_fitted_and_the_weeks_held_out_are_printed(run: Run) -> None:
-    status, out, _ = run("calibrate", "-w", "log.swf", "--clean", "runnable", "--json")
+    status, out, _ = run("calibrate", *LOG, "--json")
     assert status == 0
     answer = json.loads(out)
     step = answer["fitted"][0]
@@ -43,24 +45,12 @@ def test_what_was_fitted_and_the_weeks_held_out_are_printed(run: Run) -> None:
     assert held_out["without"]["rank"] is None, "nobody waits there"
 
 
-def test_the_table_and_sentences_name_all_three(run: Run) -> None:
-    status, out, _ = run("calibrate", "-w", "log.swf", "--clean", "runnable")
+def test_the_table_and_sentences_name_all_three_and_the_limits_are_written(run: Run) -> None:
+    status, out, _ = run("calibrate", *LOG, "--out", "limits.csv")
     assert status == 0
-    for text in (
-        "as logged",
-        "without ",
-        "fitted",
-        "- Taken: caps of own cores of ",
-        "On the odd weeks the replay",
-    ):
+    for text in ("as logged", "without ", "fitted", "- Taken: caps of own cores of ", "On the odd weeks the replay"):
         assert text in out
-
-
-def test_the_limits_are_written_as_other_commands_take_them(run: Run) -> None:
-    assert run("calibrate", "-w", "log.swf", "--clean", "runnable", "--out", "limits.csv").status == 0
-    found = sm.Limits.read("limits.csv")
-    assert {"by": "user", "value": 1, "cores": 4} in found.table()
-    assert run("simulate", "-w", "log.swf", "--limits", "limits.csv").status == 0
+    assert {"by": "user", "value": 1, "cores": 4} in sm.Limits.read("limits.csv").table()
 
 
 def test_without_limits_no_file_is_written(run: Run) -> None:
@@ -70,9 +60,6 @@ def test_without_limits_no_file_is_written(run: Run) -> None:
     assert "The log shows no limits" in out
     assert "no limits were taken, and nothing was written to limits.csv" in err
     assert not Path("limits.csv").exists()
-
-
-LOG = ("-w", "log.swf", "--clean", "runnable")
 
 
 @pytest.mark.parametrize(
@@ -108,30 +95,3 @@ def test_a_forecast_takes_limits_that_the_past_shows(run: Run) -> None:
     assert "Taken: caps of own cores of " in err
     assert {"by": "user", "value": 1, "cores": 4} in json.loads(out)["limits"]
     assert run(*words, "20d").err.endswith("give a longer log\n")
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("calibrate", *LOG, "--limits", "fitted"), "--limits has no effect where limits are fitted; omit it"),
-        (
-            ("simulate", *LOG, "--limits", "fitted", "--heuristic", "FirstFit", "--cores-per-machine", "8"),
-            "limits has no effect on FirstFit; use it with a queue",
-        ),
-        (
-            ("simulate", "-w", "short.swf", "--limits", "fitted"),
-            "limits are fitted on every second week and judged on ",
-        ),
-        (
-            ("compare", "-w", "no_waits.swf", "--orders", "SAF", "--limits", "fitted"),
-            "does not say when its jobs started",
-        ),
-    ],
-)
-def test_what_cannot_be_fitted_is_one_sentence(words: tuple[str, ...], said: str, run: Run) -> None:
-    wl.write_swf(made_under([{"by": "user", "value": 1, "cores": 4}], weeks=2), "short.swf")
-    wl.write_swf(wl.lublin(jobs=50, cores=32, seed=3), "no_waits.swf")
-    status, out, err = run(*words)
-    assert (status, out) == (2, "")
-    assert said in err
-    assert err.count("\n") == 1

@@ -16,6 +16,7 @@ import workloads as wl
 from experiments.cli.derive import derived
 from experiments.cli.main import app, command_named, main
 from experiments.inputs import WorkloadFile
+from tests.command_line import Run
 
 GROUP: Any = typer.main.get_command(app)
 COMMANDS = {name: command_named(name) for name in GROUP.commands}
@@ -68,12 +69,7 @@ def test_the_help_shows_the_common_options_and_another_all(name: str, shown: Sho
     read = " ".join(whole.translate(str.maketrans("│╭╮╰╯─", "      ")).split())
     assert all(" ".join(each.help.split()) in read for each in COMMANDS[name].params), "words are cut, or left out"
     assert whole.index("What goes in") < whole.index("Which policy decides") < whole.index("What comes out")
-
-
-def test_every_common_option_is_one(shown: Shown) -> None:
-    for name in ("simulate", "compare"):
-        known = {each.name for each in COMMANDS[name].params}
-        assert set(COMMANDS[name].common) - known <= {"help"}
+    assert set(COMMANDS[name].common) - {each.name for each in COMMANDS[name].params} <= {"help"}
 
 
 @pytest.fixture(scope="module")
@@ -102,48 +98,37 @@ def _examples() -> list[Any]:
 
 
 @pytest.mark.parametrize(("name", "line"), _examples())
-def test_each_example_of_the_help_runs(
-    name: str, line: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(folder)
+def test_each_example_of_the_help_runs(name: str, line: str, run: Run) -> None:
     if name == "report":  # the campaign of the example of run
-        run("schedlab run selection --scale smoke -q", monkeypatch)
+        run("run selection --scale smoke -q")
+    if name == "new" or "my_study.py" in line:
+        Path("my_study.py").unlink(missing_ok=True)
     if "my_study.py" in line:
-        Path("my_study.py").unlink(missing_ok=True)
-        run("schedlab new my_study -q", monkeypatch)
-    elif name == "new":
-        Path("my_study.py").unlink(missing_ok=True)
+        run("new my_study -q")
     if "fit.toml" in line and "--out" not in line:
         sm.Polynomial([1.0], ["pq"], name="fit").write("fit.toml")
-    assert run(line, monkeypatch) == 0, capsys.readouterr().err
+    answer = run(line)
+    assert answer.status == 0, answer.err
 
 
-def run(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Run a command line here."""
-    monkeypatch.setattr(sys, "argv", shlex.split(line))
-    return main()
-
-
-def test_quiet_prints_results_warnings_and_errors_only(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def run(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command line, as it is written, in the folder of the examples."""
     monkeypatch.chdir(folder)
-    words = "schedlab simulate --workload log.swf --jobs-out quiet.csv"
-    assert run(words, monkeypatch) == 0
-    loud = capsys.readouterr()
-    assert "300 jobs" in loud.err
-    assert "wrote quiet.csv" in loud.err
-    assert run(f"{words} -q", monkeypatch) == 0
-    quiet = capsys.readouterr()
-    assert (quiet.out, quiet.err) == (loud.out, "")
+    return lambda line: run(*shlex.split(line.removeprefix("schedlab ")))
+
+
+def test_quiet_prints_results_warnings_and_errors_only(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "simulate --workload log.swf --jobs-out quiet.csv"
+    loud = run(words)
+    assert (loud.status, "300 jobs" in loud.err, "wrote quiet.csv" in loud.err) == (0, True, True)
+    assert run(f"{words} -q") == (0, loud.out, "")
     with monkeypatch.context() as patched:
         patched.setattr("experiments.cli.simulate._tie_warning", lambda *_: "all bid the same")
-        assert run(f"{words} -q", monkeypatch) == 0
-    assert capsys.readouterr().err == "all bid the same\n"
-    assert run("schedlab simulate --workload none.swf -q", monkeypatch) == 2
-    assert capsys.readouterr().err == "error: none.swf: cannot be read: no such file or directory\n"
-    assert run(words, monkeypatch) == 0
-    assert "300 jobs" in capsys.readouterr().err, "quiet is that of one command"
+        assert run(f"{words} -q") == (0, loud.out, "all bid the same\n")
+    said = "error: none.swf: cannot be read: no such file or directory\n"
+    assert run("simulate --workload none.swf -q") == (2, "", said)
+    assert "300 jobs" in run(words).err, "quiet is that of one command"
 
 
 @pytest.mark.parametrize(

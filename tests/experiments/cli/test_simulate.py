@@ -135,88 +135,81 @@ def test_any_work_runs_on_any_clusters_under_any_policy(run: Run, name: str) -> 
     }
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--trace", "a.txt"), "the trace's name must be one that ends in .json, .json.gz, .pftrace, .pftrace.gz"),
-        (("--power", "120:8"), "--power"),
-        (("--trace", "a.json", "--power", "120"), "--power must be watts of a machine and of a core, as in 120:8"),
-        (("--trace", "a.json", "--power", "120:-8"), "core_w"),
-    ],
-)
-def test_a_trace_that_cannot_be_written_is_refused_before_the_simulation(
-    run: Run, words: tuple[str, ...], message: str
-) -> None:
-    status, out, err = run("simulate", *LOG, *words)
-    assert (status, out) == (2, "")
-    assert message in err
-    assert "Traceback" not in err
-
-
-def test_partitions_with_cores_of_their_own_are_replayed_at_once(run: Run, tmp_path: Path) -> None:
-    """The log was made by two queues of 32 and 64 cores: these sizes are read off it, and each starts as if alone."""
+@pytest.fixture
+def divided(run: Run) -> list[sm.Workload]:
+    """Write a log of two queues of 32 and 64 cores, each as if alone; return the jobs of each."""
     parts = [wl.lublin(jobs=200, cores=cores, seed=cores, load=1.2) for cores in (32, 64)]
-    ran = [sm.simulate(part) for part in parts]
     rows = [
-        pd.DataFrame({"partition": number, "wait_s": one.start_s - part.submit_s}).join(part.to_frame())
-        for number, (part, one) in enumerate(zip(parts, ran, strict=True), 1)
+        pd.DataFrame({"partition": number, "wait_s": sm.simulate(part).start_s - part.submit_s}).join(part.to_frame())
+        for number, part in enumerate(parts, 1)
     ]
-    table = pd.concat(rows, ignore_index=True)
-    table["job_id"] = np.arange(1, len(table) + 1)
-    path = str(tmp_path / "parts.csv")
-    table.to_csv(path, index=False)
-    words = ("-w", path, "--cores", "96", "--router", "ByPartition")
-    answer = json.loads(run("simulate", *words, "--order", "SAF", "--jobs-out", "jobs.csv", "--json")[1])
-    assert [(each["name"], each["cores"]) for each in answer["clusters"]] == [("1", 32), ("2", 64)]
-    starts = pd.read_csv("jobs.csv")["start_s"].to_numpy()
-    alone = [sm.simulate(part, order="SAF").start_s for part in parts]
-    assert starts.tolist() == np.concatenate(alone).tolist()
-    given = ("-w", path, "--clusters", "64:2,32:1", "--router", "ByPartition", "--order", "SAF")
-    assert json.loads(run("simulate", *given, "--json")[1])["metrics"] == pytest.approx(answer["metrics"])
-    status, out, err = run("compare", *words, "--orders", "FCFS,SAF", "--json")
-    assert status == 0, err
-    assert json.loads(out)["cells"][1]["metrics"] == pytest.approx(answer["metrics"])
-    by_partition, by_queue = ("--router", "ByPartition"), ("--router", "ByQueue")
-    for wrong, text in (
-        (("-w", path, "--clusters", "64,32", *by_partition), "--clusters does not say of which partition a cluster is"),
-        (
-            ("-w", path, "--clusters", "64:2", *by_partition),
-            "job 1: its partition is 1, and no cluster has that name (199",
-        ),
-        ((*LOG, *by_queue), "does not say how many cores each queue has; give the cores of each"),
-        ((*FLOWS, *by_queue, "--clusters", "9:1"), "ByQueue goes by queue, of which the workload has no numbers"),
-    ):
-        status, _, err = run("simulate", *wrong)
-        assert (status, text in " ".join(err.split())) == (2, True), err
+    pd.concat(rows, ignore_index=True).assign(job_id=np.arange(1, 401)).to_csv("parts.csv", index=False)
+    return parts
 
-    capped = [{"by": "partition", "value": value, "cores": cores} for value, cores in ((1, 32), (2, 64))]
-    pd.DataFrame(capped).to_csv(tmp_path / "limits.csv", index=False)
-    by_hand = ("-w", path, "--cores", "80", "--limits", str(tmp_path / "limits.csv"), "--order", "SAF")
-    limited = json.loads(run("simulate", *by_hand, "--json")[1])
-    for where in (("--cores", "80"), ("--cores", "80", "--clusters", "64:2,32:1")):
-        shared = ("-w", path, *where, *by_partition)
-        status, out, err = run("simulate", *shared, "--order", "SAF", "--validate", "--json")
+
+BY_PARTITION = ("-w", "parts.csv", "--router", "ByPartition")
+
+
+def test_partitions_with_cores_of_their_own_are_replayed_at_once(run: Run, divided: list[sm.Workload]) -> None:
+    """Their sizes are read off the log, and each starts as if alone."""
+    words = (*BY_PARTITION, "--cores", 96)
+    answer = json.loads(run("simulate", *words, "--order", "SAF", "--jobs-out", "jobs.csv", "--json").out)
+    assert [(each["name"], each["cores"]) for each in answer["clusters"]] == [("1", 32), ("2", 64)]
+    alone = [sm.simulate(part, order="SAF").start_s for part in divided]
+    assert pd.read_csv("jobs.csv")["start_s"].tolist() == np.concatenate(alone).tolist()
+    given = run("simulate", *BY_PARTITION, "--clusters", "64:2,32:1", "--order", "SAF", "--json")
+    compared = run("compare", *words, "--orders", "FCFS,SAF", "--json")
+    for found in (json.loads(given.out), json.loads(compared.out)["cells"][1]):
+        assert found["metrics"] == pytest.approx(answer["metrics"])
+
+
+def test_partitions_that_share_cores_are_limits_of_one_queue(run: Run, divided: list[sm.Workload]) -> None:
+    Path("limits.csv").write_text("by,value,cores\npartition,1,32\npartition,2,64\n")
+    by_hand = ("-w", "parts.csv", "--cores", 80, "--limits", "limits.csv", "--order", "SAF")
+    limited = json.loads(run("simulate", *by_hand, "--json").out)
+    for where in (("--cores", 80), ("--cores", 80, "--clusters", "64:2,32:1")):
+        status, out, err = run("simulate", *BY_PARTITION, *where, "--order", "SAF", "--validate", "--json")
         assert status == 0, err
         assert "the 2 partitions share the 80 cores: " in err
         found = json.loads(out)
-        assert found["metrics"] == limited["metrics"] != answer["metrics"]
+        assert found["metrics"] == limited["metrics"]
         assert sorted(found["rules"]["limits"], key=lambda row: row["value"]) == limited["rules"]["limits"]
         assert [each["cores"] for each in found["clusters"]] == [80]
-        for policies in (("--orders", "SAF", *by_partition), ("--routers", "ByPartition", "--order", "SAF")):
-            status, out, err = run("compare", "-w", path, *where, *policies, "--json")
-            assert status == 0, err
-            assert json.loads(out)["cells"][0]["metrics"] == limited["metrics"]
-            assert json.loads(out)["calibration"]["divided_by"] == ["partition"]
-    unknown = str(tmp_path / "unknown.csv")
-    table.replace({"partition": 2}, -1).to_csv(unknown, index=False)
-    status, _, err = run("simulate", "-w", unknown, "--cores", "80", *by_partition)
+        for policies in ((*BY_PARTITION[2:], "--orders", "SAF"), ("--routers", "ByPartition", "--order", "SAF")):
+            found = json.loads(run("compare", "-w", "parts.csv", *where, *policies, "--json").out)
+            assert found["cells"][0]["metrics"] == limited["metrics"]
+            assert found["calibration"]["divided_by"] == ["partition"]
+    pd.read_csv("parts.csv").replace({"partition": 2}, -1).to_csv("parts.csv", index=False)
+    status, _, err = run("simulate", *BY_PARTITION, "--cores", 80)
     assert (status, " share the 80 cores: 1 up to 32, unknown ones any" in err) == (0, True), err
-    for wrong, text in (
-        (("--limits", "fitted"), "fitted limits beside the cores of each partition; omit the router"),
-        (("--cores-per-machine", "80", "--heuristic", "FirstFit"), "a placer (ByPartition) where partitions share"),
-    ):
-        status, _, err = run("simulate", "-w", path, "--cores", "80", *by_partition, *wrong)
-        assert (status, text in " ".join(err.split())) == (2, True), err
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (
+            "-w parts.csv --clusters 64,32 --router ByPartition",
+            "--clusters does not say of which partition a cluster is",
+        ),
+        (
+            "-w parts.csv --clusters 64:2 --router ByPartition",
+            "job 1: its partition is 1, and no cluster has that name (1",
+        ),
+        ("-w log.swf --router ByQueue", "does not say how many cores each queue has; give the cores of each"),
+        (
+            "--workflows flows --router ByQueue --clusters 9:1",
+            "ByQueue goes by queue, of which the workload has no num",
+        ),
+        ("-w parts.csv --cores 80 --router ByPartition --limits fitted", "fitted limits beside the cores of each part"),
+        (
+            "-w parts.csv --cores 80 --router ByPartition --cores-per-machine 80 --heuristic FirstFit",
+            "a placer (ByPartition) where partitions share",
+        ),
+    ],
+)
+def test_what_cannot_be_divided_is_refused(words: str, text: str, run: Run, divided: list[sm.Workload]) -> None:
+    status, _, err = run("simulate", *words.split())
+    assert (status, text in " ".join(err.split())) == (2, True), err
 
 
 COMPARED = {
@@ -239,6 +232,8 @@ def test_whatever_decides_is_compared(run: Run, case: str) -> None:
     assert [cell[kind[:-1]] for cell in answer["cells"]] == names
     table = pd.read_csv("folder/metrics.csv")
     assert table[kind[:-1]].tolist() == names
+    assert json.loads(Path("folder/provenance.json").read_text())["command"][:4] == ["schedlab", "compare", *LOG]
+    assert f"and {len(names)} tables of " in err
     for cell, name, wait_s in zip(answer["cells"], names, table["mean_wait_s"], strict=True):
         single = ("--order", name) if kind == "orders" else (f"--{kind[:-1]}", name)
         rest = [word for word in words if word not in chosen[:2]]
@@ -273,15 +268,15 @@ def test_the_command_line_has_every_option_of_the_models() -> None:
 
 
 def test_options_of_every_type_reach_the_model(run: Run) -> None:
-    words = (*LOG, *MACHINES, "--drop-oversized", "--heuristic", "FirstFit")
-    status, out, _ = run("simulate", *words, "--fill-order", "3,1,0,2", "--json")
-    assert status == 0
-    assert json.loads(out)["rules"]["fill_order"] == [3, 1, 0, 2]
-    status, out, _ = run(
-        "simulate", *FLOWS, "--tick", "1min", "--prices", "--no-plus-one", "--admission", 0.5, "--json"
-    )
-    assert status == 0
-    rules = json.loads(out)["rules"]
-    assert {name: rules[name] for name in ("tick_s", "prices", "plus_one", "admission")} == {
-        "tick_s": 60.0, "prices": True, "plus_one": False, "admission": 0.5,
-    }  # fmt: skip
+    for words, wanted in (
+        (
+            (*LOG, *MACHINES, "--drop-oversized", "--heuristic", "FirstFit", "--fill-order", "3,1,0,2"),
+            {"fill_order": [3, 1, 0, 2]},
+        ),
+        (
+            (*FLOWS, "--tick", "1min", "--prices", "--no-plus-one", "--admission", 0.5),
+            {"tick_s": 60.0, "prices": True, "plus_one": False, "admission": 0.5},
+        ),
+    ):
+        rules = json.loads(run("simulate", *words, "--json").out)["rules"]
+        assert {name: rules[name] for name in wanted} == wanted
