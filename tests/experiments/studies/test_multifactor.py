@@ -75,15 +75,22 @@ def test_differences_of_slurms_priorities_are_those_of_the_handicaps(by: By) -> 
         assert np.ptp(handicap_s) == pytest.approx(40 * sm.HOUR, rel=1e-4)
 
 
+def by_pbs(priority: Multifactor, eligible_s: float, cores: int, limit_s: float) -> float:
+    """Return the priority that PBS gives a job; one that asks for no walltime has one of 0."""
+    names = {"eligible_time": eligible_s, "ncpus": cores, "walltime": limit_s}
+    return float(eval(priority.formula(), {}, names))  # noqa: S307
+
+
 @pytest.mark.parametrize("by", list(BY_IN_WORDS))
 def test_the_formula_of_pbs_is_of_the_same_order(by: By) -> None:
     priority = fitted(by)
-    values = [
-        eval(priority.formula(), {}, {"eligible_time": 50.0, "ncpus": cores, "walltime": limit_s})  # noqa: S307
-        for cores, limit_s in zip(LOG.cores.tolist(), LOG.estimate_s.tolist(), strict=True)
-    ]
+    jobs = zip(LOG.cores.tolist(), LOG.estimate_s.tolist(), strict=True)
+    values = np.array([by_pbs(priority, 50.0, cores, limit_s) for cores, limit_s in jobs])
     handicap_s = priority.handicaps_s(LOG)
-    np.testing.assert_allclose(np.subtract(values, values[0]), -(handicap_s - handicap_s[0]), rtol=1e-5, atol=1.0)
+    np.testing.assert_allclose(values - values[0], -(handicap_s - handicap_s[0]), rtol=1e-5, atol=1.0)
+    if by != "cores":  # without a walltime a job is as the last
+        without, *others = (by_pbs(priority, 0.0, 1, limit_s) for limit_s in (0, 60, 10**7))
+        assert without == pytest.approx(min(without, *others), abs=1.0)
 
 
 def test_a_job_is_never_overtaken_by_one_that_came_more_than_the_span_later() -> None:
@@ -93,6 +100,9 @@ def test_a_job_is_never_overtaken_by_one_that_came_more_than_the_span_later() ->
         first = np.argsort(keys, kind="stable")
         latest_s = np.maximum.accumulate(log.submit_s[first])  # of those that are ahead
         assert (latest_s - log.submit_s[first]).max() <= 10 * sm.HOUR * (1 + 1e-6)
+    handicap_s = fitted("cores per minute", 10.0, log).handicaps_s(log)
+    behind = handicap_s.max() - handicap_s <= 10 * sm.HOUR
+    assert behind.mean() == pytest.approx(0.99, abs=0.005), "relative to the limit, all but the most extreme"
 
 
 def test_the_simulated_order_is_submit_and_handicap() -> None:
@@ -127,19 +137,11 @@ def test_a_job_without_a_limit_is_in_the_last_class_as_where_it_is_entered(by: B
     log = replace(LOG, estimate_s=np.where(asked > 0, asked, 60.0), extras={"requested_s": asked})
     priority = fitted(by, 40.0, log)
     assert priority.handicaps_s(log)[0] == priority.span_s
-    without = {"eligible_time": 0.0, "ncpus": 1, "walltime": 0}
-    assert eval(priority.formula(), {}, without) == -priority.span_s  # noqa: S307
+    assert by_pbs(priority, 0.0, 1, 0) == -priority.span_s
     lua = priority.files(0.0, "about")["job_submit.lua"]
     assert nice_of(lua, np.array([np.inf])).tolist() == [priority.span_s]
     none = replace(log, extras={"requested_s": np.full(len(log), -1.0)})
     assert np.ptp(fitted(by, 40.0, none).handicaps_s(none)) == 0, "first come, first served"
-
-
-def test_relative_to_the_limit_all_but_the_most_extreme_jobs_keep_to_the_span() -> None:
-    log = wl.tsafrir_estimates(wl.lublin(jobs=800, cores=CORES, seed=3, load=1.1), seed=3)
-    handicap_s = fitted("cores per minute", 10.0, log).handicaps_s(log)
-    behind = handicap_s.max() - handicap_s <= 10 * sm.HOUR
-    assert behind.mean() == pytest.approx(0.99, abs=0.005)
 
 
 def test_weights_fit_into_32_bits_and_then_the_span_is_what_they_give() -> None:
@@ -150,22 +152,10 @@ def test_weights_fit_into_32_bits_and_then_the_span_is_what_they_give() -> None:
     assert f"{priority.span_s / sm.HOUR:.4g} h of waiting" in str(priority)
 
 
-@pytest.mark.parametrize("by", list(BY_IN_WORDS))
-def test_without_a_walltime_a_job_of_pbs_is_as_the_last(by: By) -> None:
-    if by == "cores":
-        return
-    priority = fitted(by)
-    values = {
-        walltime: eval(priority.formula(), {}, {"eligible_time": 0.0, "ncpus": 1, "walltime": walltime})  # noqa: S307
-        for walltime in (0, 60, 10**7)
-    }
-    assert values[0] == pytest.approx(min(values.values()), abs=1.0)
-
-
 def test_the_age_counts_for_twice_the_longest_wait_at_least_a_week() -> None:
-    assert settings_of(fitted("cores").files(30 * sm.HOUR, "about")["slurm.conf.txt"])["PriorityMaxAge"] == "7-0"
-    long = settings_of(fitted("cores").files(100 * sm.HOUR, "about")["slurm.conf.txt"])
-    assert (long["PriorityMaxAge"], long["PriorityWeightAge"]) == ("9-0", str(9 * 86_400))
+    for longest_h, days in ((30, 7), (100, 9)):
+        settings = settings_of(fitted("cores").files(longest_h * sm.HOUR, "about")["slurm.conf.txt"])
+        assert (settings["PriorityMaxAge"], settings["PriorityWeightAge"]) == (f"{days}-0", str(days * 86_400))
 
 
 LIVE: Final = "os.execute('id') --]] \" ' \\"

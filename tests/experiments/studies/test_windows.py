@@ -1,6 +1,7 @@
 """Windows: whole, consecutive pieces of a workload."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,21 +14,20 @@ def log(submit_s: list[float]) -> sm.Workload:
     return sm.Workload(np.arange(len(submit_s)), np.sort(submit_s), ones, ones, ones, max_cores=4)
 
 
-def test_a_window_begins_with_the_first_submit_that_is_in_none_before() -> None:
-    found = list(windows(log([100, 105, 112, 121, 122, 133, 150]), 10.0))
-    assert [(w.submit_s.tolist(), w.job_id.tolist()) for w in found] == [
-        ([0, 5], [0, 1]), ([0, 9], [2, 3]), ([0], [4]), ([0], [5]),
-    ]  # fmt: skip
-
-
-def test_a_window_with_too_few_jobs_is_left_out() -> None:
-    assert [len(w) for w in windows(log([0, 1, 2, 15, 26, 27, 40]), 10.0, more_than=1)] == [3, 2]
-
-
-def test_what_has_no_whole_window_has_none() -> None:
-    assert list(windows(log([]), 10.0)) == []
-    assert list(windows(log([1, 2, 10.5]), 10.0)) == []
-    assert len(list(windows(log([1, 2, 11]), 10.0))) == 1
+@pytest.mark.parametrize(
+    ("submit_s", "more_than", "found"),
+    [
+        ([100, 105, 112, 121, 122, 133, 150], 0, [[0, 5], [0, 9], [0], [0]]),
+        ([0, 1, 2, 15, 26, 27, 40], 1, [[0, 1, 2], [0, 1]]),  # others have too few jobs
+        ([], 0, []),
+        ([1, 2, 10.5], 0, []),  # it is not whole
+        ([1, 2, 11], 0, [[0, 1]]),
+    ],
+)
+def test_a_window_begins_with_the_first_submit_that_is_in_none_before(
+    submit_s: list[float], more_than: int, found: list[list[float]]
+) -> None:
+    assert [window.submit_s.tolist() for window in windows(log(submit_s), 10.0, more_than=more_than)] == found
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=60), st.integers(1, 300))

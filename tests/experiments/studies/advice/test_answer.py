@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import simmodels as sm
@@ -197,9 +196,7 @@ def test_a_change_of_nearly_nothing_has_no_sign() -> None:
 
 def test_doubts_come_last_as_many_as_there_is_room_for() -> None:
     doubts = tuple(Doubt(f"doubt {number} {'x' * 30}", "") for number in range(9))
-    lines = said(BETTER, SQF, replayed=calibration(4.0), doubts=doubts)
-    assert lines[-1].startswith("Check: doubt 0 ")
-    assert rows(lines) <= 10
+    assert said(BETTER, SQF, replayed=calibration(4.0), doubts=doubts)[-1].startswith("Check: doubt 0 ")
 
 
 EFFECT = Effect(1234.0, 567.0, 5, Lifted(sm.Limit(by="partition", value=123_456, cores=123_456), 1000.0, 4321.0, 99.0))
@@ -257,26 +254,23 @@ def test_what_limits_cause_stands_before_how_far_to_trust_it() -> None:
         (lifted, "without that of user 7 (2 jobs) the mean wait is 3 h"),
         (None, "lifting it alone does not help"),
     ):
-        lines = said_under(found, Effect(4.0, 1.0, 1, each))
+        lines = said_under(found, Effect(4.0, 1.0, 1, each), calibration(4.0))
         assert lines[-2] == f"Limits: the limits given cause 75 % of the waiting; {said}."
         assert lines[-1].startswith("How far to trust it: ")
-    assert "limits, which were tried, do not explain the waits." in said_under(found, None, replayed=POOR)[2]
+    assert "limits, which were tried, do not explain the waits." in said_under(found, None, POOR)[2]
 
 
-def said_under(found: FoundLimits, effect: Effect | None, replayed: Calibration | None = None) -> list[str]:
+def said_under(found: FoundLimits, effect: Effect | None, replayed: Calibration) -> list[str]:
     """Return the lines under limits."""
-    verdict = judge([NOW, BETTER], NOW, calibration(4.0) if replayed is None else replayed)
-    return lines(
-        verdict, replayed or calibration(4.0), LOG, worse=WORSE, doubts=(), fitted=False, limits=found, effect=effect
-    )
+    verdict = judge([NOW, BETTER], NOW, replayed)
+    return lines(verdict, replayed, LOG, worse=WORSE, doubts=(), fitted=False, limits=found, effect=effect)
 
 
 def test_causes_are_given_as_far_as_there_is_room() -> None:
     held = replace(POOR, free_share=0.41, outages_s=((0.0, 8e4),), known_share=0.5, over_full_share=0.2, peak_cores=99)
     assert len(list(causes_of(held, LOG))) == 5
-    lines = said(BETTER, replayed=held, doubts=DOUBTS)
-    assert lines[-2].startswith("Likely causes: the log has up to 99 cores in use, the machine 64; ")
-    assert rows(lines) == 10
+    causes = said(BETTER, replayed=held, doubts=DOUBTS)[-2]
+    assert causes.startswith("Likely causes: the log has up to 99 cores in use, the machine 64; ")
 
 
 # -- who waits longer -------------------------------------------------------------------------------
@@ -284,15 +278,11 @@ def test_causes_are_given_as_far_as_there_is_room() -> None:
 
 def test_who_waits_longer_is_found_by_user_size_and_limit() -> None:
     """A wide job of user 2 waits for an hour more, so that ten short ones of user 1 need not wait for it."""
-    frame = pd.DataFrame(
-        {
-            "submit_s": [0.0, *[1.0] * 10, *[0.5] * 10],
-            "runtime_s": [3600.0, *[360.0] * 10, *[60.0] * 10],
-            "cores": [64, *[1] * 10, *[64] * 10],
-            "user_id": [9, *[1] * 10, *[2] * 10],
-        }
-    )
-    log = sm.Workload.from_frame(frame, max_cores=64)
+    columns = {
+        "submit_s": [0.0, *[1.0] * 10, *[0.5] * 10], "runtime_s": [3600.0, *[360.0] * 10, *[60.0] * 10],
+        "cores": [64, *[1] * 10, *[64] * 10], "user_id": [9, *[1] * 10, *[2] * 10],
+    }  # fmt: skip
+    log = replace(sm.Workload.of(columns), max_cores=64)
     found = worse_for(sm.simulate(log), sm.simulate(log, order="SQF", backfilling="none"))
     assert (found.users, found.of_users, found.who) == (1, 2, "of more than 16 cores")
     assert found.after_h > found.before_h
@@ -302,6 +292,4 @@ def test_who_waits_longer_is_found_by_user_size_and_limit() -> None:
     found = worse_for(sm.simulate(without), sm.simulate(without, order="SQF", backfilling="none"))
     assert found.who == "without a limit"
     nobody = worse_for(sm.simulate(log), sm.simulate(log))
-    assert nobody == Worse(0, 2)
-    assert str(nobody) == "none of 2 users"
-    assert str(Worse(0, 1)) == "hardly anybody"
+    assert (nobody, str(nobody), str(Worse(0, 1))) == (Worse(0, 2), "none of 2 users", "hardly anybody")

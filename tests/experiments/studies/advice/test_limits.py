@@ -9,21 +9,22 @@ import pytest
 import simmodels as sm
 from experiments.campaigns.planning.plan import Plan
 from experiments.campaigns.report import write_report
-from experiments.studies.advice.limits import FoundLimits, effect_of
+from experiments.studies.advice.limits import Effect, FoundLimits, effect_of
 from experiments.studies.advice.settings import FIXED, schedule_of
 from simmodels.errors import FileFormatError, RequestError
 from tests.experiments.studies.advice.test_study import PRIORITY, advised, as_printed, require_fits, some
 from tests.experiments.test_fitting import made_under
+from tests.work import written
 
 CAPPED = made_under([{"by": "user", "value": 1, "cores": 4}, {"by": "user", "value": 2, "cores": 8}])
 FEW = {"policy": ["FCFS", "SPF", PRIORITY, "simulating tuner, by week"], "threshold_h": [None]}
 
 
-def work(*rows: tuple[float, float, int, int], cores: int) -> sm.Workload:
+def work(*rows: tuple[float, float, int, int]) -> sm.Workload:
     """Return jobs of (submit, runtime, cores, user)."""
     submit_s, runtime_s, width, user = map(list, zip(*rows, strict=True))
     columns = {"submit_s": submit_s, "runtime_s": runtime_s, "cores": width, "user_id": user}
-    return sm.Workload.of(columns).take(np.arange(len(rows)))
+    return sm.Workload.of(columns)
 
 
 def test_limits_that_the_log_shows_are_used_where_the_replay_does_not_match_without(tmp_path: Path) -> None:
@@ -89,13 +90,11 @@ def test_whatever_is_tried_heeds_the_limits(policy: str) -> None:
 
 def test_the_limit_that_is_lifted_is_the_one_without_which_jobs_wait_least() -> None:
     """User 1 may run one of ten jobs at a time, user 2 one of three, and the group of both any; user 3 is as he was."""
-    log = work(*[(0, 3600, 1, 1)] * 10, *[(0, 3600, 1, 2)] * 3, (0, 3600, 1, 3), cores=16)
+    log = work(*[(0, 3600, 1, 1)] * 10, *[(0, 3600, 1, 2)] * 3, (0, 3600, 1, 3))
     limits = sm.Limits(
         [{"jobs": 9}, {"value": 1, "jobs": 1}, {"value": 2, "jobs": 1}, {"group": "a", "members": [1, 2], "jobs": 16}]
     )
-    found = effect_of(
-        limits, sm.simulate(log, cores=16, limits=limits), lambda other: sm.simulate(log, cores=16, limits=other)
-    )
+    found = effect(log, limits, 16)
     total_h = sum(range(10)) + sum(range(3))
     assert found.with_h == pytest.approx(total_h / 14)
     assert (found.without_h, found.tried, found.share) == (0.0, 4, 1.0)
@@ -113,12 +112,16 @@ def test_the_limit_that_is_lifted_is_the_one_without_which_jobs_wait_least() -> 
     ]
 
 
-def test_a_limit_of_submitted_jobs_can_be_the_one_to_lift() -> None:
-    log = work(*[(0, 3600, 1, 1)] * 3, (0, 3600, 1, 2), cores=4)
-    limits = sm.Limits([{"value": 1, "submitted": 1}])
-    found = effect_of(
-        limits, sm.simulate(log, cores=4, limits=limits), lambda other: sm.simulate(log, cores=4, limits=other)
+def effect(log: sm.Workload, limits: sm.Limits, cores: int) -> Effect:
+    """Return what limits cause on a machine of these cores."""
+    return effect_of(
+        limits, sm.simulate(log, cores=cores, limits=limits), lambda other: sm.simulate(log, cores=cores, limits=other)
     )
+
+
+def test_a_limit_of_submitted_jobs_can_be_the_one_to_lift() -> None:
+    limits = sm.Limits([{"value": 1, "submitted": 1}])
+    found = effect(work((0, 3600, 1, 1), (0, 3600, 1, 1), (0, 3600, 1, 1), (0, 3600, 1, 2)), limits, 4)
     assert list(found.clauses(FoundLimits(limits)))[:2] == [
         "the limits given cause 100 % of the waiting",
         "without that of user 1 (1 submitted job) the mean wait is 0 h",
@@ -126,11 +129,8 @@ def test_a_limit_of_submitted_jobs_can_be_the_one_to_lift() -> None:
 
 
 def test_no_cure_is_named_where_none_that_was_tried_helps() -> None:
-    log = work(*[(0, 60, 1, 1)] * 4, cores=1)
     limits = sm.Limits([{"value": 1, "jobs": 1}])
-    found = effect_of(
-        limits, sm.simulate(log, cores=1, limits=limits), lambda other: sm.simulate(log, cores=1, limits=other)
-    )
+    found = effect(work(*[(0, 60, 1, 1)] * 4), limits, 1)
     assert (found.share, found.lifted) == (0.0, None)
     assert list(found.clauses(FoundLimits(limits)))[1] == "lifting it alone does not help"
 
@@ -147,9 +147,7 @@ def test_no_cure_is_named_where_none_that_was_tried_helps() -> None:
 def test_limits_that_do_not_go_with_the_log_are_refused_before_anything_is_run(
     tmp_path: Path, limits: str, text: str
 ) -> None:
-    log = some(200, 5.0, 3000.0)
     if "\n" in limits:
-        (tmp_path / "limits.csv").write_text(limits)
-        limits = str(tmp_path / "limits.csv")
+        limits = str(written(tmp_path, limits, "limits.csv"))
     with pytest.raises((RequestError, FileFormatError), match=text):
-        advised(tmp_path, log, limits=limits)
+        advised(tmp_path, some(200, 5.0, 3000.0), limits=limits)

@@ -1,6 +1,7 @@
 """Advice: sentences that follow from simulations, on a log of one's own."""
 
 import contextlib
+import importlib
 import io
 import json
 import textwrap
@@ -21,21 +22,29 @@ from experiments.studies.advice.results import LOG, RESAMPLE, _settled, front_ta
 from experiments.studies.advice.settings import schedule_of
 from experiments.studies.advice.study import Advice
 from experiments.studies.advice.verdict import Option, front, judge
-from simmodels.errors import RequestError, UnknownNameError
+from simmodels.errors import RequestError
 
 PRIORITY = "priority: smallest limit x cores first, in classes; 160 h"
 SCHEMA = json.loads((Path(__file__).parents[4] / "docs" / "reference" / "advice.schema.json").read_text())
 TUNED = ("simulating tuner, by week", "bandit tuner, by day")
 
 
+def a_log(jobs: int = 1500) -> sm.Workload:
+    return wl.tsafrir_estimates(wl.lublin(jobs=jobs, cores=64, seed=5, load=1.0), seed=5)
+
+
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     folder = tmp_path_factory.mktemp("advice")
-    log = wl.tsafrir_estimates(wl.lublin(jobs=1500, cores=64, seed=5, load=1.0), seed=5)
-    wl.write_swf(log, folder / "mine.swf.gz")
+    wl.write_swf(a_log(), folder / "mine.swf.gz")
     few = ["FCFS", "SPF", "SAF", PRIORITY, "FCFS without backfilling", *TUNED]
     chosen = {"workload": str(folder / "mine.swf.gz"), "policy": few, "threshold_h": [40.0, None], "weeks": 3}
     return run("advice", out=folder / "out", scale="smoke", workers=0, chosen=chosen)
+
+
+def cleaned(campaign: Campaign) -> sm.Workload:
+    """Return the log as it was run."""
+    return wl.clean(wl.read_swf(campaign.plan.shipment.chosen["workload"]), "strong")
 
 
 def test_the_log_is_run_once_and_resamples_in_each_replication(campaign: Campaign) -> None:
@@ -49,22 +58,15 @@ def test_the_log_is_run_once_and_resamples_in_each_replication(campaign: Campaig
     assert (LOG, "bandit tuner, by day") not in counts
 
 
-def test_an_order_on_the_log_is_the_direct_simulation(campaign: Campaign) -> None:
-    log = wl.clean(wl.read_swf(campaign.plan.shipment.chosen["workload"]), "strong")
-    direct = sm.simulate(log, order="SPF", threshold_s=40 * sm.HOUR).metrics()
-    rows = campaign.results().where(trace=LOG, policy="SPF", threshold_h=40.0)
-    assert rows["mean_wait_s"].tolist() == [direct["mean_wait_s"]]
-    assert rows["max_wait_s"].tolist() == [direct["max_wait_s"]]
-
-
-def test_no_threshold_changes_first_come_first_served(campaign: Campaign) -> None:
-    """So that it is simulated once for all of them."""
-    log = wl.clean(wl.read_swf(campaign.plan.shipment.chosen["workload"]), "strong")
-    late, never = (sm.simulate(log, order="FCFS", threshold_s=threshold_s) for threshold_s in (40 * sm.HOUR, None))
-    assert late.start_s.tolist() == never.start_s.tolist()
-    measured = campaign.results().where(trace=LOG, policy="FCFS").drop(columns="threshold_h")
-    assert len(measured) == 2
-    assert (measured["mean_wait_s"] == never.metrics()["mean_wait_s"]).all()
+def test_an_order_on_the_log_is_the_direct_simulation_and_no_threshold_changes_fcfs(campaign: Campaign) -> None:
+    """So that first come, first served is simulated once for all of them."""
+    for policy, threshold_h in (("SPF", 40.0), ("FCFS", 40.0), ("FCFS", None)):
+        threshold_s = None if threshold_h is None else threshold_h * sm.HOUR
+        direct = sm.simulate(cleaned(campaign), order=policy, threshold_s=threshold_s).metrics()
+        rows = campaign.results().where(trace=LOG, policy=policy)
+        rows = rows[rows["threshold_h"] == 40.0] if policy == "SPF" else rows
+        for name in ("mean_wait_s", "max_wait_s"):
+            assert rows[name].tolist() == [direct[name]] * (1 if policy == "SPF" else 2)
 
 
 def test_the_page_begins_with_the_verdict_in_ten_rows_at_most(campaign: Campaign) -> None:
@@ -74,7 +76,7 @@ def test_the_page_begins_with_the_verdict_in_ten_rows_at_most(campaign: Campaign
     assert now is not None
     assert (now.policy, now.threshold_h) == ("FCFS", None)
     assert len(options) == 3 * 2 + 1
-    log = wl.clean(wl.read_swf(campaign.plan.shipment.chosen["workload"]), "strong")
+    log = cleaned(campaign)
     verdict = judge(options, now, None, mean_runtime_h=float(log.runtime_s.mean()) / sm.HOUR)
     begins = {"change": "Consider ", "do not change": "Do not change: ", "hardly matters": "As far as"}
     assert report.findings[0].startswith(begins[verdict.kind])
@@ -86,13 +88,6 @@ def test_the_page_begins_with_the_verdict_in_ten_rows_at_most(campaign: Campaign
     full = study.tables(results)["this answer in full"]
     assert full["in full"][full["about"] == "the log"].iloc[0].startswith("mine: 1,")
     assert full["about"].iloc[-1] == "what this cannot know"
-
-
-def test_what_cannot_be_advised_on_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match="--workload FILE"):
-        run("advice", out=tmp_path, workers=0)
-    with pytest.raises(UnknownNameError, match="unknown current order 'SPFF'; did you mean SPF"):
-        run("advice", out=tmp_path, workers=0, chosen={"workload": "x.swf", "current": "SPFF"})
 
 
 def advised(folder: Path, log: sm.Workload, name: str = "log.swf", **chosen: object) -> tuple[Campaign, list[str]]:
@@ -128,14 +123,12 @@ def test_a_machine_on_which_nobody_waits_gets_a_page_that_says_so(tmp_path: Path
     campaign, findings = advised(tmp_path, some(200, 3.0, 60.0))
     assert not campaign.failed
     assert "the order hardly matters here: jobs wait 0 h" in findings[0], "nothing is better than nothing"
+    assert not any("more work" in text for text in findings)
 
 
 def test_a_log_of_more_work_than_the_machine_can_do_is_reported(tmp_path: Path) -> None:
     _, findings = advised(tmp_path, some(400, 3.0, 40_000.0))
     assert any("more work than the machine can do" in text for text in findings)
-    fine = tmp_path / "fine"
-    fine.mkdir()
-    assert not any("more work" in text for text in advised(fine, some(400, 3.0, 1_000.0))[1])
 
 
 def test_jobs_that_are_left_out_are_reported_with_their_reason(tmp_path: Path) -> None:
@@ -150,16 +143,18 @@ def test_jobs_that_are_left_out_are_reported_with_their_reason(tmp_path: Path) -
 
 def test_a_log_without_limits_is_reported(tmp_path: Path) -> None:
     log = some(200, 3.0, 3000.0)
-    none = replace(log, estimate_s=log.runtime_s, extras={"requested_s": np.full(200, -1.0)})
-    campaign, findings = advised(tmp_path, none)
+    campaign, findings = advised(
+        tmp_path, replace(log, estimate_s=log.runtime_s, extras={"requested_s": np.full(200, -1.0)})
+    )
     assert findings[0].endswith(" No order by limits is considered: 100 % of the jobs have no limit.")
-    assert any("with runtimes for limits: the log has none." in text for text in in_full(campaign))
-    assert any("their runtimes, which no scheduler knows, stand for limits" in text for text in in_full(campaign))
+    said = " ".join(in_full(campaign))
+    assert "with runtimes for limits: the log has none." in said
+    assert "their runtimes, which no scheduler knows, stand for limits" in said
 
 
 def test_where_two_thirds_of_the_jobs_have_no_limit_no_order_by_limits_is_advised(tmp_path: Path) -> None:
     """As on LLNL-Thunder. With the runtimes, SAF is much better than LAF; the machine does not know them."""
-    log = wl.tsafrir_estimates(wl.lublin(jobs=1500, cores=64, seed=5, load=1.0), seed=5)
+    log = a_log()
     none = np.arange(len(log)) % 100 < 68
     asked = replace(log, extras={"requested_s": np.where(none, -1.0, log.estimate_s)})
     read = replace(asked, estimate_s=np.where(none, log.estimate_s[~none].max(), log.estimate_s))
@@ -195,25 +190,16 @@ def test_the_dates_of_the_log_are_shown_where_they_are_known(tmp_path: Path) -> 
     assert any(f" (2011-02-01 to {str(last)[:10]}) on " in text for text in in_full(campaign))
 
 
-@pytest.mark.parametrize("weeks", [0, -1, 1.5])
-def test_a_number_of_weeks_that_is_none_is_refused(tmp_path: Path, weeks: float) -> None:
-    with pytest.raises(RequestError, match=rf"weeks must be an integer >= 1 \(got {weeks}\)"):
-        advised(tmp_path, some(50, 2.0, 100.0), weeks=weeks)
-
-
-def test_a_tuner_has_settled_where_most_of_what_is_left_is_good_and_much_is_left() -> None:
-    settled = [
-        _settled(np.array([bool(int(c)) for c in text])) for text in ("0111", "1101", "0001", "0000", "11110000")
-    ]
-    assert settled[0] == 2
-    assert settled[1:3] == [1 + 3, 4]
-    assert np.isnan(settled[3])
-    assert np.isnan(settled[4])
-    assert np.isnan(_settled(np.array([False] * 39 + [True])))
+@pytest.mark.parametrize(
+    ("good", "settled"),
+    [("0111", 2), ("1101", 4), ("0001", 4), ("0000", np.nan), ("11110000", np.nan), ("0" * 39 + "1", np.nan)],
+)
+def test_a_tuner_has_settled_where_most_of_what_is_left_is_good_and_much_is_left(good: str, settled: float) -> None:
+    assert _settled(np.array([each == "1" for each in good])) == pytest.approx(settled, nan_ok=True)
 
 
 def test_the_log_as_it_was_stands_beside_its_replay(tmp_path: Path) -> None:
-    log = wl.tsafrir_estimates(wl.lublin(jobs=600, cores=64, seed=5, load=1.0), seed=5)
+    log = a_log(600)
     lived = sm.simulate(log, order="SPF", threshold_s=160 * sm.HOUR)
     wl.write_swf(lived, tmp_path / "lived.swf")
     again = wl.read_swf(tmp_path / "lived.swf")
@@ -245,13 +231,11 @@ def test_the_current_policy_is_found_in_the_waits_of_the_log(tmp_path: Path, pol
     _, now = options_of(campaign.results())
     assert now is not None
     assert (now.policy, now.threshold_h) == (policy, None)
-    whole_seconds = 0.01  # the format has whole seconds
-    assert now.apart < whole_seconds
+    assert now.apart < 0.01, "the format has whole seconds"
     assert any(f"{now} gives waits nearest to the log's" in text for text in in_full(campaign))
     assert findings
-    if now.policy != "FCFS without backfilling":
-        table = campaign.results().table
-        assert (table["policy"] == "FCFS without backfilling").sum() == 1 + 5
+    table = campaign.results().table
+    assert policy == few[3] or (table["policy"] == few[3]).sum() == 1 + 5
 
 
 @pytest.mark.parametrize("current", ["FCFS without backfilling", PRIORITY])
@@ -271,7 +255,7 @@ def test_auto_needs_waits_in_the_log(tmp_path: Path) -> None:
 
 def test_what_can_be_entered_is_written_beside_the_page_and_is_in_the_answer(tmp_path: Path) -> None:
     """SAF is much better than LAF; a priority can do most of it."""
-    log = wl.tsafrir_estimates(wl.lublin(jobs=1500, cores=64, seed=5, load=1.0), seed=5)
+    log = a_log()
     few = ["LAF", "SAF", PRIORITY]
     campaign, findings = advised(tmp_path, log, current="LAF", policy=few, threshold_h=[None])
     report = write_report(campaign)
@@ -298,39 +282,9 @@ def as_printed(answer: object) -> Any:  # noqa: ANN401  what JSON has
     return json.loads(printed.getvalue())["answer"]
 
 
-def require_fits(value: Any, schema: dict[str, Any] | None = None, where: str = "answer") -> None:  # noqa: ANN401
-    """Fail where a value is not as the documented schema says; of JSON Schema, what that one uses."""
-    schema = SCHEMA if schema is None else schema
-    if "$ref" in schema:
-        require_fits(value, SCHEMA["$defs"][schema["$ref"].rsplit("/", 1)[1]], where)
-    for part in schema.get("allOf", ()):
-        require_fits(value, part, where)
-    if "anyOf" in schema:
-        null = [part for part in schema["anyOf"] if part == {"type": "null"}]
-        (other,) = [part for part in schema["anyOf"] if part != {"type": "null"}]
-        assert null
-        if value is not None:
-            require_fits(value, other, where)
-        return
-    if "enum" in schema:
-        assert value in schema["enum"], where
-    kinds = {
-        "object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool,
-        "null": type(None),
-    }  # fmt: skip
-    allowed = schema.get("type", [])
-    allowed = [allowed] if isinstance(allowed, str) else allowed
-    assert not allowed or any(isinstance(value, kinds[kind]) for kind in allowed), (where, value)
-    for name in schema.get("required", ()):
-        assert name in value, (where, name)
-    if isinstance(value, dict):
-        others = schema.get("additionalProperties", True)
-        for name, inner in value.items():
-            part = schema.get("properties", {}).get(name, others)
-            assert part is not False, (where, name)
-            require_fits(inner, part if isinstance(part, dict) else {}, f"{where}.{name}")
-    for place, inner in enumerate(value if isinstance(value, list) else ()):
-        require_fits(inner, schema.get("items", {}), f"{where}[{place}]")
+def require_fits(answer: object) -> None:
+    """Fail where an answer is not as the documented schema says."""
+    importlib.import_module("jsonschema").validate(answer, SCHEMA)
 
 
 def test_the_answer_is_as_its_schema_says(tmp_path: Path) -> None:
@@ -338,14 +292,13 @@ def test_the_answer_is_as_its_schema_says(tmp_path: Path) -> None:
     answer = as_printed(write_report(campaign).answer)
     require_fits(answer)
     assert answer["calibration"]["logged"]["mean_wait_s"] > 0
-    with pytest.raises(AssertionError):
-        require_fits({**answer, "verdict": "perhaps"})
-    with pytest.raises(AssertionError):
-        require_fits({**answer, "now": {**answer["now"], "mean_wait_h": "long"}})
+    for wrong in ({"verdict": "perhaps"}, {"now": {**answer["now"], "mean_wait_h": "long"}}):
+        with pytest.raises(ValueError, match="is not "):
+            require_fits({**answer, **wrong})
 
 
 def test_files_of_an_earlier_report_do_not_stay_and_name_their_log_in_one_line(tmp_path: Path) -> None:
-    log = wl.tsafrir_estimates(wl.lublin(jobs=1500, cores=64, seed=5, load=1.0), seed=5)
+    log = a_log()
     chosen = {"policy": ["LAF", "SAF", PRIORITY], "threshold_h": [None]}
     campaign, _ = advised(tmp_path, log, "a\nos.execute('id')\r\u2028log.swf", current="LAF", **chosen)
     folder = campaign.store.folder / "files"
@@ -360,20 +313,17 @@ def test_files_of_an_earlier_report_do_not_stay_and_name_their_log_in_one_line(t
 
 
 def test_the_front_has_what_is_not_worse_in_all_three_respects() -> None:
-    def option(mean_h: float, p99_h: float, longest_h: float) -> Option:
-        return Option(
-            policy="SAF", threshold_h=None, mean_h=mean_h, p99_h=p99_h, longest_h=longest_h, changes=np.zeros(0)
+    now, better, longer, worse, twin, starving = (
+        Option(policy="SAF", threshold_h=None, mean_h=mean_h, p99_h=p99_h, longest_h=longest_h, changes=np.zeros(0))
+        for mean_h, p99_h, longest_h in (
+            (4, 40, 100), (3, 40, 90), (2, 50, 200), (3, 41, 95), (3, 40, 90), (1, 50, 501),
         )
-
-    now, better, longer, worse, twin = (
-        option(4, 40, 100), option(3, 40, 90), option(2, 50, 200), option(3, 41, 95), option(3, 40, 90),
     )  # fmt: skip
     assert front([now, better, longer, worse, twin]) == [longer, better]
     table = front_table([now, better, longer], now)
     assert table["mean wait (h)"].tolist() == [2, 3, 4]
     assert table["policy"].iloc[-1].endswith("(now)")
     assert table["starves"].tolist() == ["", "", ""]
-    starving = option(1, 50, 501)
     assert front_table([now, starving], now)["starves"].tolist() == ["some jobs", ""]
 
 

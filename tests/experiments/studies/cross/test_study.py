@@ -1,6 +1,5 @@
 """The cross study: what goes together, the same jobs and walks for all, hand-checked measures and claims, refusals."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise, product
@@ -15,14 +14,13 @@ import simmodels as sm
 import workloads as wl
 from experiments.campaigns import run
 from experiments.campaigns.cell import Cell
-from experiments.campaigns.planning.finding import listed
 from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
 from experiments.studies.cross.measures import rank_change, risk_over_order, tau
 from experiments.studies.cross.results import CrossResults, halves_agree
 from experiments.studies.cross.run import NEAR, capacities_of, generated_series, measured, simulated, summed
-from experiments.studies.cross.settings import DECIDERS, ORDERS, ROUTED, Platform, orders_for, policies
+from experiments.studies.cross.settings import DECIDERS, ORDERS, ROUTED, Platform, policies
 from experiments.studies.cross.study import Cross
 from experiments.studies.cross.work import work_of
 from simmodels.errors import SimModelsError
@@ -57,10 +55,6 @@ def cells_of(**chosen: object) -> list[Cell]:
 # -- the design -------------------------------------------------------------------------------------
 
 
-def test_the_study_is_listed() -> None:
-    assert "cross" in dict(listed())
-
-
 def test_each_decider_has_the_orders_that_mean_something_for_it() -> None:
     pairs = list(policies(Cross().design("paper")))
     assert len(set(pairs)) == len(pairs) == 6 + 6 + 5 + 5 + 1 + 4 * 2
@@ -68,18 +62,7 @@ def test_each_decider_has_the_orders_that_mean_something_for_it() -> None:
     assert {decider for decider, order in pairs if order == "feedback"} == {"EASY", "conservative"}
     assert set(DECIDERS) | set(ROUTED) == {decider for decider, _ in pairs}
     assert sum(1 for _ in Cross().cells("paper", 0)) == 12 * 4 * 5 * len(pairs)
-
-
-def test_what_the_design_leaves_out_could_not_be_run() -> None:
-    work = wl.lublin(jobs=20, cores=4, seed=1)
-    with pytest.raises(SimModelsError, match="TargetAsap has no option order; it is one of another heuristic"):
-        sm.simulate(work, on=sm.Site(machines=2, cores_per_machine=4), heuristic="TargetAsap", order="SAF",
-                    reference=work)  # fmt: skip
-    env = sm.Environment()
-    placer = sm.FirstFit(env, sm.Cluster(env, "c", machines=2, cores_per_machine=4))
-    with pytest.raises(SimModelsError, match="a strategy that simulates"):
-        sm.Tuner(env, (placer, "order"), sm.FullFeedback(choices=("FCFS", "SAF")))
-    assert all(set(orders_for(decider)) <= set(ORDERS) for decider in (*DECIDERS, *ROUTED))
+    assert {order for _, order in pairs} == set(ORDERS)
 
 
 # -- the same for all -------------------------------------------------------------------------------
@@ -111,14 +94,16 @@ def test_windows_have_the_same_work_and_come_after_what_is_learned_from(workload
     assert all(np.array_equal(a.submit_s, b.submit_s) for a, b in zip(again.windows, work.windows, strict=True))
 
 
-def test_no_two_windows_of_a_log_have_a_job_in_common(tmp_path: Path) -> None:
+def test_no_two_windows_of_a_log_have_a_job_in_common_and_there_must_be_enough_for_all(tmp_path: Path) -> None:
     path = tmp_path / "log.swf"
     log = wl.lublin(jobs=3000, cores=16, seed=2)
     wl.write_swf(replace(log, runtime_s=np.arange(1.0, 3001.0), estimate_s=np.arange(1.0, 3001.0)), path)
-    of = Cross(**{**TINY, "log": str(path), "workload": "log", "machines": 2, "radius": 0}).design("smoke").parameters
-    work = work_of("log", of, 2, 0)
+    chosen = {**TINY, "log": str(path), "workload": "log", "machines": 2, "radius": 0}
+    work = work_of("log", Cross(**chosen).design("smoke").parameters, 2, 0)
     seen = np.concatenate([work.reference.runtime_s, *(window.runtime_s for window in work.windows)])
     assert len(np.unique(seen)) == len(seen)
+    with pytest.raises(SimModelsError, match="windows, not for 5; set replications="):
+        Cross(**{**chosen, "machines": 4, "radius": 2, "window_days": 40.0}).inputs("smoke")
 
 
 def test_the_published_run_has_twelve_windows_of_each_trace(shared: Path) -> None:
@@ -177,19 +162,25 @@ def test_one_queue_has_the_machines_of_both_clusters_and_loses_as_many() -> None
 
 
 def test_a_cell_is_the_direct_simulation() -> None:
-    for cell in cells_of(workload="log", capacity="walk 1200", order=["FCFS", "SAF", "learned"]):
+    how: dict[tuple[str, str], dict[str, Any]] = {
+        ("EASY", "learned"): {"backfilling": "easy"},
+        ("conservative", "SAF"): {"order": "SAF", "backfilling": "conservative"},
+        ("first fit", "SAF"): {"order": "SAF", "heuristic": "FirstFit"},
+        ("TargetASAP", "FCFS"): {"heuristic": "TargetAsap", "least_machines": 2},
+    }
+    cells = cells_of(workload="log", capacity="walk 1200", order=["FCFS", "SAF", "learned"])
+    cells = [cell for cell in cells if (cell["decider"], cell["order"]) in how]
+    assert len(cells) == 2 * len(how)
+    for cell in cells:
         work, machines = cell.inputs["log"], simulated(cell)[1]
+        options = dict(how[cell["decider"], cell["order"]])
+        if cell["order"] == "learned":
+            options["order"] = sm.Polynomial(work.theta, work.terms)
+        if cell["decider"] == "TargetASAP":
+            options["reference"] = work.reference
         site = sm.Site(machines=6, cores_per_machine=16, capacity=machines[0])
-        how: dict[tuple[str, str], dict[str, Any]] = {
-            ("EASY", "learned"): {"order": sm.Polynomial(work.theta, work.terms), "backfilling": "easy"},
-            ("conservative", "SAF"): {"order": "SAF", "backfilling": "conservative"},
-            ("first fit", "SAF"): {"order": "SAF", "heuristic": "FirstFit"},
-            ("TargetASAP", "FCFS"): {"heuristic": "TargetAsap", "reference": work.reference, "least_machines": 2},
-        }
-        options = how.get((cell["decider"], cell["order"]))
-        if options is not None:
-            direct = sm.simulate(work.windows[cell.replication], on=site, **options)
-            assert np.array_equal(simulated(cell)[0].end_s, direct.end_s)
+        direct = sm.simulate(work.windows[cell.replication], on=site, **options)
+        assert np.array_equal(simulated(cell)[0].end_s, direct.end_s)
 
 
 def test_schedules_are_legal_and_tuners_choose_among_the_fixed_orders() -> None:
@@ -285,33 +276,28 @@ def test_claims_hold_where_the_opposite_fails() -> None:
 
 
 def test_risk_matters_more_than_the_order_only_where_it_changes_more() -> None:
-    found = {
-        claim.text.partition(":")[0]: claim
-        for claim in Cross().claims(made_up(**{"unaware first fit walk 1200": 64.0}))
-        if "First fit that knows the risk" in claim.text
-    }
-    slowdown = found["Knowing the risk matters more for slowdown than the order, on log"]
-    assert slowdown.verdict == "holds"
-    assert slowdown.effect is not None
-    assert slowdown.effect.estimate == pytest.approx(np.log10(64) / np.log10(8))
-    assert found["Knowing the risk matters more for lost work than the order, on log"].verdict == "fails"
+    found = verdicts(made_up(**{"unaware first fit walk 1200": 64.0}))
+    slowdown, lost = (
+        next(each for text, each in found.items() if text.startswith(f"Knowing the risk matters more for {what} than"))
+        for what in ("slowdown", "lost work")
+    )
+    assert slowdown == ("holds", pytest.approx(np.log10(64) / np.log10(8)))
+    assert lost[0] == "fails"
 
 
 def test_halves_of_the_same_windows_agree_unless_noise_decides() -> None:
-    assert halves_agree(CrossResults(made_up())) == 1.0
-    table = made_up().table
-    odd = (table["replication"] % 2 == 1) & (table["order"] == "FCFS")
-    table.loc[odd, "mean_bounded_slowdown"] = 1.0  # the worst is the best in every second window
-    factors = {**made_up().factors}
-    assert halves_agree(CrossResults(Results(table=table, factors=factors))) == pytest.approx(0.0)
+    results = made_up()
+    assert halves_agree(CrossResults(results)) == 1.0
+    odd = (results.table["replication"] % 2 == 1) & (results.table["order"] == "FCFS")
+    results.table.loc[odd, "mean_bounded_slowdown"] = 1.0  # the worst is the best in every second window
+    assert halves_agree(CrossResults(results)) == pytest.approx(0.0)
 
 
 def test_nothing_is_decided_without_data(results: Results) -> None:
     nothing = Results(table=results.table.head(0), factors=results.factors)
-    study = Cross()
-    assert {claim.verdict for claim in study.claims(nothing)} == {"undecided"}
-    assert not study.figures(nothing)
-    assert not study.findings(nothing)
+    assert {claim.verdict for claim in Cross().claims(nothing)} == {"undecided"}
+    assert not Cross().figures(nothing)
+    assert not Cross().findings(nothing)
 
 
 def test_a_table_says_what_a_plain_computation_gives(results: Results) -> None:
@@ -338,16 +324,6 @@ def test_a_run_ends_with_a_report_of_all_figures_and_claims(campaign: Campaign, 
     assert len(Cross().findings(results)) == 3
 
 
-def test_the_number_of_workers_changes_nothing(tmp_path: Path) -> None:
-    chosen = {**TINY, "workload": "log", "capacity": "walk 1200", "order": ["learned", "bandit"], "replications": 1,
-              "decider": ["EASY", "first fit"]}  # fmt: skip
-    tables = [
-        run("cross", out=tmp_path / str(workers), scale="smoke", seed=3, workers=workers, chosen=chosen).results().table
-        for workers in (0, 2)
-    ]
-    pd.testing.assert_frame_equal(*tables, check_exact=True)
-
-
 def test_files_are_read_and_what_is_too_wide_is_counted(tmp_path: Path) -> None:
     log = wl.lublin(jobs=1500, cores=32, load=0.8, seed=2)
     wl.write_swf(log, tmp_path / "log.swf")
@@ -365,36 +341,6 @@ def test_files_are_read_and_what_is_too_wide_is_counted(tmp_path: Path) -> None:
     assert rows["log"]["left_out"] == int((log.cores > 16).sum()) > 0
     assert rows["workflows"]["left_out"] == 1
     assert {len(flow) for flow in cells[-1].inputs["workflows"].windows[0].workflows} == {3}
-
-
-@pytest.mark.parametrize(
-    ("chosen", "text"),
-    [
-        ({"workload": "borg"}, "unknown workload 'borg'"),
-        ({"decider": "easy"}, "unknown decider 'easy'"),
-        ({"order": "saf"}, "unknown order 'saf'"),
-        ({"capacity": "walk fast"}, "unknown capacity 'walk fast'"),
-        ({"machines": 5}, "machines and radius must be even, and radius less than machines (got (5, 2))"),
-        ({"radius": 8, "machines": 8}, "machines and radius must be even, and radius less than machines (got (8, 8))"),
-        ({"warm_days": 0.5}, "warm_days must be less than window_days, 0.5, (got 0.5)"),
-        ({"learn_on": 1.5}, "learn_on must be less than 1 (got 1.5)"),
-        ({"load": 0}, "load must be a finite number > 0 (got 0)"),
-        ({"pairs": 1.5}, "pairs must be an integer >= 1 (got 1.5)"),
-        ({"trial_cores": 4}, "trial_cores must be at least cores_per_machine, 16, (got 4)"),
-        ({"log": 5}, "log must be a text (got 5)"),
-        ({"decider": "TargetASAP", "order": "SAF"}, "no decider goes with any of the orders"),
-        ({"log": "none.swf"}, "none.swf"),
-    ],
-)
-def test_settings_that_cannot_be_run_are_refused(chosen: dict[str, object], text: str, tmp_path: Path) -> None:
-    with pytest.raises(SimModelsError, match=re.escape(text)):
-        run("cross", out=tmp_path / "c", scale="smoke", workers=0, chosen={**TINY, **chosen})
-
-
-def test_a_log_with_too_little_work_is_refused(tmp_path: Path) -> None:
-    wl.write_swf(wl.lublin(jobs=200, cores=16, load=0.5, seed=2), tmp_path / "log.swf")
-    with pytest.raises(SimModelsError, match="windows, not for 5; set replications="):
-        Cross(**{**TINY, "log": str(tmp_path / "log.swf"), "workload": "log", "window_days": 20.0}).inputs("smoke")
 
 
 def test_the_bid_of_the_study_is_not_among_the_users() -> None:

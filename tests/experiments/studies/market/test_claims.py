@@ -2,6 +2,8 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ from experiments.studies.market.results import PROTOTYPE, MarketResults, grid
 from experiments.studies.market.settings import LOADS
 from experiments.studies.market.study import Market
 
+Said: TypeAlias = Sequence[Claim]
 KNOWN = (0.7, 0.9, 1.0, 1.1, 1.2, 1.4)
 """The loads of the prototype; between them, its means are taken to lie on a line."""
 CUT = ", if runs are cut at the last submission"
@@ -57,57 +60,47 @@ def prototype(end: str, load: float, bid: str, measure: str) -> float:
     return float(np.interp(load, KNOWN, [known(at) for at in KNOWN]))
 
 
-def claims(results: Results) -> dict[str, Claim]:
-    return {claim.text: claim for claim in Market().claims(results) if not claim.ours}
-
-
 def claim(results: Results, begin: str, *, cut: bool = False) -> Claim:
-    """Return the paper's claim that begins so, as `claims` has it, without the time that the others take."""
+    """Return the paper's claim that begins so, as all of them have it, without the time that the others take."""
     said = [sentence for sentence in SENTENCES["paper"] if sentence.text.startswith(begin)]
     (found,) = in_scope(judge(MarketResults(results), said, "submit" if cut else "drain"), results)
     return found
 
 
 @pytest.fixture(scope="module")
-def all_as_they_are() -> Sequence[Claim]:
-    return Market().claims(made())
+def as_they_are() -> Said:
+    return [claim for claim in Market().claims(made()) if not claim.ours]
 
 
 @pytest.fixture(scope="module")
-def as_they_are(all_as_they_are: Sequence[Claim]) -> dict[str, Claim]:
-    return {claim.text: claim for claim in all_as_they_are if not claim.ours}
+def our_own() -> Said:
+    return [claim for claim in Market().claims(made()) if claim.ours]
 
 
-@pytest.fixture(scope="module")
-def our_own(all_as_they_are: Sequence[Claim]) -> dict[str, Claim]:
-    return {claim.text: claim for claim in all_as_they_are if claim.ours}
-
-
-def found_in(these: dict[str, Claim], begin: str, *, cut: bool = False) -> Claim:
+def found_in(these: Said, begin: str, *, cut: bool = False) -> Claim:
     """Return the one claim that begins so."""
-    found = [claim for text, claim in these.items() if text.startswith(begin) and text.endswith(CUT) == cut]
-    assert len(found) == 1, begin
-    return found[0]
+    (found,) = [claim for claim in these if claim.text.startswith(begin) and claim.text.endswith(CUT) == cut]
+    return found
 
 
-def test_the_papers_sentences_are_judged_at_both_ends_and_ours_at_one(
-    as_they_are: dict[str, Claim], our_own: dict[str, Claim]
-) -> None:
-    cut = {text.removesuffix(CUT) for text in as_they_are if text.endswith(CUT)}
-    assert cut == {text for text in as_they_are if not text.endswith(CUT)}
+def test_the_papers_sentences_are_judged_at_both_ends_and_ours_at_one(as_they_are: Said, our_own: Said) -> None:
+    texts = {claim.text for claim in as_they_are}
+    assert {text.removesuffix(CUT) for text in texts if text.endswith(CUT)} == {
+        text for text in texts if not text.endswith(CUT)
+    }
     assert our_own
-    assert not any(text.endswith(CUT) for text in our_own)
-    assert not {"prototype"} & {claim.source for claim in (*as_they_are.values(), *our_own.values())}
+    assert not any(claim.text.endswith(CUT) for claim in our_own)
+    assert "prototype" not in {claim.source for claim in (*as_they_are, *our_own)}
+    assert found_in(as_they_are, "Not all value is reached", cut=True).verdict == "holds", "only of runs that are cut"
 
 
-def test_a_claim_that_is_judged_alone_is_the_one_that_is_judged_with_all(as_they_are: dict[str, Claim]) -> None:
+def test_a_claim_that_is_judged_alone_is_the_one_that_is_judged_with_all(as_they_are: Said) -> None:
     for cut in (False, True):
         assert claim(made(), "FIFO is a long way", cut=cut) == found_in(as_they_are, "FIFO is a long way", cut=cut)
 
 
-@pytest.mark.parametrize(
-    "begin",
-    [
+def test_what_the_prototype_denies_fails(as_they_are: Said) -> None:
+    for begin in (
         "Under overload, LRTF never gets jobs finished",
         "FIFO is an improvement on Random",
         "FIFO is a long way",
@@ -119,10 +112,8 @@ def test_a_claim_that_is_judged_alone_is_the_one_that_is_judged_with_all(as_they
         "PVD equals PVR in value",
         "At high overload PVDSQ gets slightly more value than PVR",
         "Above load 110 %, EDF falls behind PVR",
-    ],
-)
-def test_what_the_prototype_denies_fails(as_they_are: dict[str, Claim], begin: str) -> None:
-    assert found_in(as_they_are, begin).verdict == "fails"
+    ):
+        assert found_in(as_they_are, begin).verdict == "fails", begin
 
 
 @pytest.mark.parametrize(
@@ -149,7 +140,7 @@ def test_what_the_prototype_denies_fails(as_they_are: dict[str, Claim], begin: s
     ],
 )
 def test_a_claim_fails_if_what_it_says_is_not_so(
-    as_they_are: dict[str, Claim], change: tuple[str, str, float, float], begin: str
+    as_they_are: Said, change: tuple[str, str, float, float], begin: str
 ) -> None:
     *where, by = change
     assert found_in(as_they_are, begin).verdict in {"holds", "undecided"}
@@ -165,15 +156,10 @@ def test_equal_to_within_a_margin_is_bounded_on_both_sides() -> None:
         assert claim(made(moved), begin).verdict == "fails"
 
 
-def test_value_below_one_is_true_only_of_runs_that_are_cut(as_they_are: dict[str, Claim]) -> None:
-    assert found_in(as_they_are, "Not all value is reached", cut=True).verdict == "holds"
-
-
 def test_of_few_workloads_there_is_no_verdict_and_of_few_jobs_no_judgement() -> None:
-    assert {claim.verdict for claim in claims(made(replications=9)).values()} == {"too few"}
-    results = made()
-    few = Results(table=results.table, factors=results.factors, parameters={**PARAMETERS, "jobs": 9_999})
-    assert {claim.verdict for claim in claims(few).values()} == {"not judged"}
+    few = replace(made(), parameters={**PARAMETERS, "jobs": 9_999})
+    for results, verdict in ((made(replications=9), "too few"), (few, "not judged")):
+        assert {claim.verdict for claim in Market().claims(results) if not claim.ours} == {verdict}
 
 
 # -- what was measured ----------------------------------------------------------------------------------
@@ -216,8 +202,7 @@ def part(results: Results, **kept: tuple[object, ...]) -> Results:
     table = results.table
     for name, values in kept.items():
         table = table[table[name].isin(values)]
-    factors = {**results.factors, **kept}
-    return Results(table=table, factors=factors, parameters=results.parameters)
+    return replace(results, table=table, factors={**results.factors, **kept})
 
 
 @pytest.mark.parametrize(
@@ -262,25 +247,25 @@ def test_at_another_load_the_figure_of_slr_is_not_figure_7() -> None:
     assert "beyond the paper: SLR by execution time" in figures
 
 
-def test_p_slr_as_section_iv_defines_it_is_the_papers_if_it_was_run(our_own: dict[str, Claim]) -> None:
+def test_p_slr_as_section_iv_defines_it_is_the_papers_if_it_was_run(our_own: Said) -> None:
     begin = "Below saturation no job starves under P-SLR"
     assert found_in(our_own, begin).text.startswith(f"{begin} with the term")
     results = made()
     plain = results.table[results.table["bid"] == "P-SLR"].assign(bid="P-SLR:plain", starved_deadline=0)
-    more = Results(table=pd.concat([results.table, plain]), factors=results.factors, parameters=PARAMETERS)
-    found = found_in(claims(more), begin)
+    more = replace(results, table=pd.concat([results.table, plain]))
+    found = found_in([each for each in Market().claims(more) if not each.ours], begin)
     assert found.text.startswith(f"{begin} without the term")
     assert found.verdict == "holds"
 
 
 def test_how_far_a_bid_leads_has_ends_of_which_it_is_sure() -> None:
-    level = {("value", "P-SLR", load): -0.01 for load in (0.8, 0.9)}
-    found = leads_up_to(MarketResults(made(level)), "PVR", "drain")
+    plain, level = made(), made({("value", "P-SLR", load): -0.01 for load in (0.8, 0.9)})
+    found = leads_up_to(MarketResults(level), "PVR", "drain")
     assert found is not None
     assert (found.estimate, found.low, found.high) == (1.1, 1.1, 1.1)
-    found = leads_up_to(MarketResults(made()), "PVR", "drain")
+    found = leads_up_to(MarketResults(plain), "PVR", "drain")
     assert found is not None
     assert found.estimate == 0.7
-    assert leads_up_to(MarketResults(made()), "LRTF", "drain") is None, "not at the lowest load"
-    table = printed_numbers(made())
+    assert leads_up_to(MarketResults(plain), "LRTF", "drain") is None, "not at the lowest load"
+    table = printed_numbers(plain)
     assert table.loc[table["what"].str.startswith("load up to which PVR"), "said"].tolist() == ["1.1", "1.1"]

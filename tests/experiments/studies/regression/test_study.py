@@ -1,5 +1,6 @@
 """The regression study: fits and windows that are what direct calls give, tables computed plainly, honest claims."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,6 @@ from experiments.studies.regression.settings import (
     GIVEN,
     METHODS,
     ONLINE,
-    PLAIN,
     all_training_sets,
     label_of,
     printed_order,
@@ -176,13 +176,19 @@ def test_the_printed_forms_of_a_log_are_those_of_its_table() -> None:
     assert printed_order("QDR", "generated") is BUILT_IN["QDR"]
 
 
-def test_files_are_known_as_the_papers_training_sets_by_their_names() -> None:
-    assert [set_of(name) for name in ("generated", "a/lublin_256.swf.gz", "b/CTC-SP2-1996-3.1-cln.swf.gz")] == [
-        SYNTHETIC, SYNTHETIC, CTC,
-    ]  # fmt: skip
-    assert [set_of(name) for name in ("SDSC-BLUE-2000.swf", "published_ctc_sp2.csv.gz", "SDSC-SP2-1998.swf")] == [
-        BLUE, CTC, None,
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("generated", SYNTHETIC),
+        ("a/lublin_256.swf.gz", SYNTHETIC),
+        ("b/CTC-SP2-1996-3.1-cln.swf.gz", CTC),
+        ("published_ctc_sp2.csv.gz", CTC),
+        ("SDSC-BLUE-2000.swf", BLUE),
+        ("SDSC-SP2-1998.swf", None),
+    ],
+)
+def test_files_are_known_as_the_papers_training_sets_by_their_names(name: str, known: str | None) -> None:
+    assert set_of(name) == known
 
 
 def test_each_workload_learns_from_itself_and_from_the_generated_set() -> None:
@@ -214,25 +220,6 @@ def test_every_element_of_the_paper_has_its_file(files: dict[str, str], tmp_path
     assert "CTC-SP2-stand-in, SDSC-BLUE-stand-in" in held_out
 
 
-def test_who_cites_the_hal_version_finds_its_numbers() -> None:
-    shows = {element.number: element.shows for element in Regression.elements}
-    assert shows["table 6"].endswith("(HAL version: table 2)")
-    assert {number for number, text in shows.items() if "HAL" not in text} == {
-        *(f"fig. {number}" for number in range(1, 6)), "table 1", "table 3",
-    }  # fmt: skip
-
-
-def test_both_engines_give_the_same_rows(files: dict[str, str], tmp_path: Path) -> None:
-    chosen = {**SMALL, "workload": ["generated", files["CTC-SP2-stand-in"]], "scores": [None, "uniform"],
-              "part": [FIT, ONLINE], "order": ["FCFS", "WFP3", "F2", "LIN"], "jobs": 400}  # fmt: skip
-    one, two = (
-        run("regression", out=tmp_path / engine, scale="smoke", workers=0, chosen={**chosen, "engine": engine})
-        for engine in ("simpy", "compiled")
-    )
-    pd.testing.assert_frame_equal(one.results().table, two.results().table, check_exact=True)
-    assert len(one.results().where(part=ONLINE)) > 100
-
-
 def test_without_the_papers_logs_a_report_says_which_to_pass(results: Results) -> None:
     (found,) = Regression().findings(results)
     assert "also need CTC-SP2 and SDSC-BLUE" in found
@@ -243,13 +230,15 @@ def test_without_the_papers_logs_a_report_says_which_to_pass(results: Results) -
 
 
 def test_claims_are_decided_by_data_only(results: Results) -> None:
-    study = Regression(**SMALL)
-    claims = list(study.claims(results))
-    assert len({claim.text for claim in claims}) == len(claims)
+    claims, nothing = (
+        Regression(**SMALL).claims(replace(results, table=table)) for table in (results.table, results.table.head(0))
+    )
+    assert len({claim.text for claim in claims}) == len(claims) == len(nothing)
     assert {claim.verdict for claim in claims} <= {"holds", "fails", "undecided", "too few", "not judged"}
-    nothing = Results(table=results.table.head(0), factors=results.factors, parameters=results.parameters)
-    assert {claim.verdict for claim in study.claims(nothing)} == {"undecided"}
-    assert len(list(study.claims(nothing))) == len(claims)
+    assert {claim.verdict for claim in nothing} == {"undecided"}
+    assert all(claim.ours for claim in claims if "(corrected method" in claim.text)
+    paper = [claim for claim in claims if not claim.ours]
+    assert all("with estimates" not in claim.text for claim in paper if claim.number == "claim 2")
 
 
 def test_inflation_is_judged_over_draws_of_pairs(results: Results) -> None:
@@ -262,13 +251,6 @@ def test_inflation_is_judged_over_draws_of_pairs(results: Results) -> None:
     assert claim.verdict == "too few"
 
 
-def test_the_corrected_method_is_ours(results: Results) -> None:
-    claims = Regression(**SMALL).claims(results)
-    assert all(claim.ours for claim in claims if "(corrected method" in claim.text)
-    paper = [claim for claim in claims if not claim.ours]
-    assert all("with estimates" not in claim.text for claim in paper if claim.number == "claim 2")
-
-
 def test_the_windows_of_a_method_are_of_its_scores_depth_and_training_set(results: Results) -> None:
     found = RegressionResults(results).by(METHODS[3])
     rows = results.where(part=ONLINE, mode="estimates", queue_depth=32, scores="swap-any", order="QDR")
@@ -279,10 +261,9 @@ def test_the_windows_of_a_method_are_of_its_scores_depth_and_training_set(result
 
 
 def test_labels_distinguish_printed_coefficients_from_learned_ones() -> None:
-    assert [
-        label_of("SAF", None), label_of("LIN", np.nan), label_of("QUA", "uniform", "generated"),
-        label_of("QUA", "uniform", "logs/KTH-SP2-1996-2.1-cln.swf.gz"),
-    ] == ["SAF", "LIN, printed", "QUA, uniform", "QUA, uniform, KTH-SP2-1996-2.1"]  # fmt: skip
+    assert (label_of("SAF", None), label_of("LIN", np.nan)) == ("SAF", "LIN, printed")
+    assert label_of("QUA", "uniform", "generated") == "QUA, uniform"
+    assert label_of("QUA", "uniform", "logs/KTH-SP2-1996-2.1-cln.swf.gz") == "QUA, uniform, KTH-SP2-1996-2.1"
 
 
 def test_scores_of_a_file_have_four_columns(tmp_path: Path) -> None:
@@ -293,44 +274,12 @@ def test_scores_of_a_file_have_four_columns(tmp_path: Path) -> None:
         read_scores(str(tmp_path / "b.csv"))
 
 
-@pytest.mark.parametrize(
-    ("chosen", "reported"),
-    [
-        ({"scores": "none"}, "scores must be one of None, swap-any, uniform .got 'none'"),
-        ({"mode": "est"}, "mode must be one of actual, estimates, backfilling .got 'est'"),
-        ({"order": "LINN"}, "unknown order 'LINN'"),
-        ({"pairs": 0}, "pairs must be an integer >= 1 .got 0"),
-        ({"trials": 1.5}, "trials must be an integer >= 64 .got 1.5"),
-        ({"window_days": 0}, "window_days must be a finite number > 0 .got 0"),
-        ({"window_days": 900.0}, "window_days must be such that .* jobs .got 900"),
-        ({"cores": 0}, "cores must be an integer >= 1 .got 0"),
-        ({"queue_depth": 0}, "queue_depth must be an integer >= 1 .got 0"),
-        ({"queue_depth": "x"}, "queue_depth must be an integer >= 1 .got 'x'"),
-        ({"warm_jobs": True}, "warm_jobs must be an integer >= 0 .got True"),
-        ({"workload": None}, "workload must be generated"),
-        ({"initial_state": "began"}, "unknown initial state 'began'"),
-        ({"engine": "fast"}, "unknown engine 'fast'"),
-        ({"train": None}, "train must be generated"),
-        ({"draws": 0}, "draws must be an integer >= 1"),
-        ({"generated_windows": 0}, "generated_windows must be an integer >= 1"),
-    ],
-)
-def test_settings_out_of_range_are_refused_before_anything_is_run(chosen: dict[str, object], reported: str) -> None:
-    with pytest.raises((RequestError, sm.UnknownNameError), match=reported):
-        Plan.of("regression", "smoke", 0, {**SMALL, **chosen})
-
-
-def test_a_workload_of_ones_own_can_be_learned_from_and_run(tmp_path: Path) -> None:
-    wl.write_swf(log("mine"), tmp_path / "mine.swf")
-    path = str(tmp_path / "mine.swf")
+def test_a_workload_of_ones_own_can_be_learned_from_and_run(files: dict[str, str], tmp_path: Path) -> None:
+    path = files["other"]
     chosen = {**SMALL, "train": path, "workload": path, "order": ["FCFS", "LIN"], "mode": "estimates", "part": ONLINE}
-    results = run("regression", out=tmp_path / "out", scale="smoke", workers=0, chosen=chosen).results()
-    assert set(results.table["workload"]) == {path}
-    assert pd.notna(results.table["mean_bounded_slowdown"]).all()
-
-
-def test_the_orders_of_the_paper_are_all_there() -> None:
-    assert set(Regression.factors["order"]) == {*PLAIN, *FORMS}
+    table = run("regression", out=tmp_path, scale="smoke", workers=0, chosen=chosen).results().table
+    assert set(table["workload"]) == {path}
+    assert pd.notna(table["mean_bounded_slowdown"]).all()
 
 
 def test_another_seed_draws_other_pairs_and_workloads() -> None:
