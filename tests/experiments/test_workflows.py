@@ -60,14 +60,14 @@ def test_it_runs_what_python_runs(run: Run) -> None:
     [
         ("per_core", ""),
         ("nothing", "bid 'nothing' gives no number (NaN) for task..."),
-        ("raises", "bid 'raises' failed: mine.py, line 6: KeyError: ... (raised by bid 'raises' for task ..."),
+        ("raises", "bid 'raises' failed: mine.py, line 7: KeyError: ... (raised by bid 'raises' for task ..."),
     ],
 )
 def test_a_bid_of_ones_own_is_taken_from_a_file(name: str, said: str, run: Run) -> None:
     Path("mine.py").write_text(
-        "def per_core(value, cores):\n    return value / cores\n"
+        "TABLE = {'a': 1.0}\ndef per_core(value, cores):\n    return value / cores\n"
         "def nothing(value):\n    return (value - value) / (value - value)\n"
-        "def raises(cores):\n    return {'a': 1.0}[str(cores)]\n"
+        "def raises(cores):\n    return TABLE[str(cores)]\n"
     )
     status, out, err = run("simulate", *PLATFORM, "--bid", f"mine.py:{name}", "--json")
     assert status == (1 if said else 0)

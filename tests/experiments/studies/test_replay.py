@@ -88,7 +88,8 @@ def test_a_toml_file_may_vary_other_things_or_nothing(text: str, varied: bool, t
     campaign = run(str(path), out=tmp_path / "out", scale="smoke", workers=0)
     assert bool(campaign.plan.factors) == varied
     files = write_report(campaign).files
-    assert [name in files for name in ("tables/differences.csv", "figures/mean-wait-by-load.svg")] == [varied] * 2
+    assert "tables/differences.csv" in files
+    assert ("figures/mean-wait-by-load.svg" in files) == varied
 
 
 # -- logs -------------------------------------------------------------------------------------------
