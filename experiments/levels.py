@@ -33,6 +33,8 @@ LEAST: Final = 19
 90 %."""
 _HALF: Final = 50
 """A forecast that many before the last one counts half as much; habits change."""
+_LAST: Final = 6 * _HALF
+"""How many forecasts correct, the last ones; those before would count little."""
 _NONE: Final = 1e-9
 """As good as no start."""
 _SEEN: Final = 1e-6
@@ -116,14 +118,15 @@ class PastForecasts:
     """Forecasts of the past, and what became of them."""
 
     def __init__(self) -> None:
-        self._made: list[tuple[Forecast, float]] = []
+        self._made: list[tuple[Forecast, float, float]] = []  # with the level of the start
 
     def add(self, forecast: Forecast, start_s: float) -> None:
         """Add a forecast, and when the job has started or will start; infinity if that is not known.
 
         They are added in order of their instants.
         """
-        self._made.append((forecast, start_s))
+        level = forecast.level_of(start_s - forecast.at_s) if start_s < np.inf else np.inf
+        self._made.append((forecast, start_s, level))
 
     def levels(self, at_s: float) -> Levels:
         """Return the levels that a forecast is worth at an instant, by what is known there.
@@ -132,11 +135,13 @@ class PastForecasts:
         share k / (n + 1). The nearer past counts more, so n is the number of starts that count alike and are worth as
         much (Kish 1965). A job that still waits starts beyond the level that it has reached.
         """
-        made = [(forecast, start_s) for forecast, start_s in self._made if forecast.at_s < at_s]
-        started = np.array([start_s <= at_s for _, start_s in made], dtype=np.bool_)
+        made = [each for each in self._made if each[0].at_s < at_s][-_LAST:]
+        started = np.array([start_s <= at_s for _, start_s, _ in made], dtype=np.bool_)
         if started.sum() < LEAST:
             return Levels(started=int(started.sum()))
-        reached = np.array([forecast.level_of(min(start_s, at_s) - forecast.at_s) for forecast, start_s in made])
+        reached = np.array(
+            [level if start_s <= at_s else forecast.level_of(at_s - forecast.at_s) for forecast, start_s, level in made]
+        )
         counts = 0.5 ** (np.arange(len(made))[::-1] / _HALF)
         alike = counts.sum() ** 2 / (counts**2).sum()
         found = Lengths(np.ones(1), np.ones(1)).given(reached, started, trust=_NONE, counts=counts)
