@@ -118,11 +118,31 @@ def test_jobs_are_labelled_with_their_numbers(drawn: sm.Schedule, many: sm.Sched
     assert not gantt(many).axes[0].texts
 
 
+def test_a_window_cuts_the_chart(drawn: sm.Schedule) -> None:
+    axes = gantt(drawn, start_s=5, end_s=12).axes[0]
+    assert rectangles(axes) == {"": [[5, 0, 10, 2], [10, 0, 12, 2]], "xxxx": [[5, 2, 6, 4]]}
+    assert axes.get_xlim() == (5, 12)
+
+
 def test_an_interrupted_job_that_never_ran_again_came_to_nothing() -> None:
     jobs = sm.Workload([1], [0.0], [9.0], [9.0], [1])
     attempts = pd.DataFrame({"job_id": [1], "attempt": [1], "start_s": [0.0], "end_s": [4.0], "outcome": [2]})
     schedule = sm.Schedule(jobs, 1, np.zeros(1), np.array([NAN]), attempts=attempts).validate()
     assert rectangles(gantt(schedule, end_s=10).axes[0]) == {"xxxx": [[0, 0, 4, 1]]}
+
+
+def test_waits_are_shown_by_a_colour_bar(drawn: sm.Schedule) -> None:
+    axes, bar = gantt(drawn, colour="wait").axes
+    assert bar.get_ylabel() == "wait (log scale; 1 min and less alike)"
+    assert [label.get_text() for label in bar.get_yticklabels()] == ["1 min", "10 min", "1 h"]
+    assert len(rectangles(axes)) == 3
+
+
+def test_long_schedules_are_shown_in_hours_or_days(drawn: sm.Schedule) -> None:
+    assert gantt(drawn, end_s=5 * 3600.0).axes[0].get_xlabel().endswith("(h)")
+    days = gantt(drawn, start_s=0, end_s=5 * 86400.0).axes[0]
+    assert days.get_xlabel().endswith("(d)")
+    assert days.get_xlim() == (0, 5)
 
 
 def test_the_axis_of_time_has_dates_in_the_logs_time_zone(drawn: sm.Schedule) -> None:

@@ -65,6 +65,15 @@ def test_a_job_on_several_machines_is_a_rectangle_on_each() -> None:
     assert found.right_s.tolist() == [50, 50]
 
 
+def test_the_number_of_a_machine_stands_in_the_middle_of_its_row() -> None:
+    jobs = sm.Workload([7], [0.0], [50.0], [50.0], [3])
+    axes = gantt(sm.simulate(jobs, on=sm.Site(name="a", machines=3, cores_per_machine=2))).axes[0]
+    ticks = {
+        text.get_text(): float(place) for text, place in zip(axes.get_yticklabels(), axes.get_yticks(), strict=True)
+    }
+    assert ticks == {"0": 0.5, "1": 1.5, "2": 2.5}
+
+
 def test_each_cluster_has_a_panel_and_each_schedule_its_own() -> None:
     jobs = sm.Workload([1, 2], [0.0, 0.0], [50.0, 70.0], [50.0, 70.0], [2, 2])
     on = [sm.Site(name="one", cores=2), sm.Site(name="two", machines=2, cores_per_machine=1)]
