@@ -142,6 +142,15 @@ def test_a_claim_fails_where_the_opposite_is_found() -> None:
         assert of(swapped, text, "Uniform").verdict == "fails"
 
 
+def test_of_one_number_of_machines_nothing_is_said_about_few_or_many_or_along_the_figure() -> None:
+    alone = claims_on(made(workloads=FEW, machines=(24,), radius=(4, 8)))
+    for text in ("is the first when machines are few", "is the last when machines are many", "falls behind as machines",
+                 "Goodput rises", "Goodput falls"):  # fmt: skip
+        claim = of(alone, text, "Borg")
+        assert (claim.effect, claim.found()) == (None, "not measured"), "not at the centre instead"
+    assert of(alone, "Goodput grows with the period", "Borg").verdict == "holds", "it is along figure 2"
+
+
 @pytest.mark.parametrize(
     ("part", "verdicts"),
     [
