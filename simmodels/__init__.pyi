@@ -1,7 +1,8 @@
 from simmodels.clusters.capacity import Capacity, CapacityChange
 from simmodels.clusters.checkpoints import Checkpoints, young_daly_s
 from simmodels.clusters.energy import Power, Signal
-from simmodels.clusters.limits import Limit, Limits
+from simmodels.clusters.limit import Limit
+from simmodels.clusters.limits import Limits
 from simmodels.clusters.outages import FailureLaw, MaintenanceWindow
 from simmodels.clusters.power_saving import SleepPolicy
 from simmodels.clusters.shares import Share, Shares

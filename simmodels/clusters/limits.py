@@ -4,161 +4,33 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simmodels.clusters.limit import Limit, as_limit
 from simmodels.clusters.party import NO_LIMIT, Party, core_seconds, distinct, party_of
 from simmodels.clusters.rows import (
     Digits,
     Names,
-    as_value,
     number_of,
     plain,
     read_rows,
     require_named,
     rows_of,
-    said_in,
     with_all_above,
     with_names,
 )
-from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError, must_be
-from simmodels.ground.arguments import as_tuple, listed
-from simmodels.ground.durations import as_seconds
-from simmodels.ground.numbers import MOST, Ints, as_integer, as_integers, as_number
-from simmodels.units import MINUTE
-
-_USERS: Final = ("user", "user_id")
-_CAPS: Final[Mapping[str, Callable[[str, Any], float]]] = {
-    "jobs": lambda name, given: as_integer(name, given, 1),
-    "cores": lambda name, given: as_integer(name, given, 1),
-    "core_minutes": lambda name, given: as_number(name, given, above=0, most=MOST / MINUTE),
-    "walltime_s": lambda name, given: as_seconds(name, given, above=0),
-    "submitted": lambda name, given: as_integer(name, given, 1),
-}
-"""What can be limited, each with its check."""
+from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError
+from simmodels.ground.arguments import listed
+from simmodels.ground.numbers import MOST, Ints, as_integers
 
 Columns = Mapping[str, NDArray[Any]]
 """Columns of jobs by name: those of a workload, ``user_id``, ``cores`` and ``estimate_s`` among them."""
 _Distinct = Mapping[str, tuple[Ints, NDArray[np.intp]]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """A row of limits: whose jobs it counts, and how much they may have at once.
-
-    Parameters
-    ----------
-    by
-        The column that says whose a job is: ``"user"``, or a further column of whole numbers, such as ``"group_id"``,
-        ``"queue"``, ``"partition"`` or ``"account"``. A job whose value is unknown (-1) is nobody's.
-    value
-        Which value of it: a number, or a name that the log has (see `Workload.names`). None: each value, by itself; of
-        a value that has a row of its own, what that row limits counts instead.
-    group, members
-        Instead of a value: a group of that name, of these values. The jobs of all of them are counted together.
-    parent
-        The group that this group is a part of, by name; it is of the same column. What a group has, its parent has.
-    jobs
-        How many jobs run at most.
-    cores
-        How many cores they use at most.
-    core_minutes
-        How much their estimates times their cores may come to, in whole core-seconds, as Slurm's `GrpTRESRunMins`.
-    walltime_s
-        The longest estimate of a job.
-    submitted
-        How many jobs wait in the queue and run at most. Slurm refuses a further one; here it stays outside the queue,
-        in order of submission, until one of them is done, and its wait counts from its submission.
-
-    Raises
-    ------
-    RequestError
-        A number is out of its range, or parts do not go together.
-
-    Examples
-    --------
-    >>> import simmodels as sm
-    >>> sm.Limit(by="user", value=17, cores=64)
-    Limit(by='user', value=17, cores=64)
-    """
-
-    by: str = "user"
-    value: int | str | None = None
-    group: str | None = None
-    members: tuple[int | str, ...] = ()
-    parent: str | None = None
-    jobs: int | None = None
-    cores: int | None = None
-    core_minutes: float | None = None
-    walltime_s: float | None = None
-    submitted: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what limits nobody, or nothing."""
-        fix = object.__setattr__
-        for name, wanted in (("by", "column"), ("group", "group"), ("parent", "group")):
-            given = getattr(self, name)
-            if not (given is None and name != "by") and not (isinstance(given, str) and given):
-                raise RequestError(must_be(f"{name} of a limit", f"the name of a {wanted}", given))
-        fix(self, "by", "user" if self.by in _USERS else self.by)
-        if self.value is not None:
-            fix(self, "value", as_value(f"{self.by} of a limit", self.value))
-        members = as_tuple("members", self.members, "a list of numbers or names")
-        fix(self, "members", tuple(as_value(f"a member of {self.name}", each) for each in members))
-        for name, checked in _CAPS.items():
-            given = getattr(self, name)
-            if given is not None:
-                fix(self, name, checked(f"{name} of {self.name}", given))
-        self._require_parts()
-
-    def _require_parts(self) -> None:
-        """Refuse parts that do not go together."""
-        if self.group is None:
-            if self.members or self.parent is not None:
-                raise RequestError(f"a limit of {self.name} has members or a parent", "give its group a name")
-            if not self.caps:
-                raise RequestError(f"a limit of {self.name} limits nothing", f"give one of {listed(_CAPS)}")
-        elif self.value is not None:
-            raise RequestError(f"a limit of {self.name} has a value", "list it among its members")
-
-    def __repr__(self) -> str:
-        """Return what was given."""
-        given = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if self._says(each.name))
-        return f"Limit({', '.join(given)})"
-
-    def _says(self, name: str) -> bool:
-        return getattr(self, name) not in {None, ()}
-
-    @property
-    def name(self) -> str:
-        """Return what errors call it: ``user 17``, ``each user``, or ``group 'physics'``."""
-        if self.group is not None:
-            return f"group {self.group!r}"
-        return f"each {self.by}" if self.value is None else f"{self.by} {self.value!r}"
-
-    @property
-    def named(self) -> tuple[int | str, ...]:
-        """Return the values that it names."""
-        return self.members if self.value is None else (self.value,)
-
-    def by_values(self, change: Callable[[str, int | str], int | str]) -> dict[str, Any]:
-        """Return its value, or its members, changed by a function of the column and each of them."""
-        if self.value is not None:
-            return {"value": change(self.by, self.value)}
-        return {"members": tuple(change(self.by, each) for each in self.members)} if self.members else {}
-
-    @property
-    def caps(self) -> dict[str, float]:
-        """Return what it limits, by name."""
-        return {name: given for name in _CAPS if (given := getattr(self, name)) is not None}
-
-    def table(self) -> dict[str, object]:
-        """Return what was given, by name, as `Limits` takes it."""
-        names = [each.name for each in fields(self) if self._says(each.name)]
-        return {name: list(found) if isinstance(found := getattr(self, name), tuple) else found for name in names}
+"""The values that jobs have, increasing, and which of them each job has, by column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +73,7 @@ class Limits:
     def __post_init__(self) -> None:
         """Keep the rows, and refuse those that do not go together."""
         fix = object.__setattr__
-        fix(self, "rows", tuple(map(_as_limit, rows_of("limits", self.rows, Limit, "[{'by': 'user', 'jobs': 4}]"))))
+        fix(self, "rows", tuple(map(as_limit, rows_of("limits", self.rows, Limit, "[{'by': 'user', 'jobs': 4}]"))))
         if not self.rows:
             raise RequestError("a table of limits without rows", "leave limits out, or give at least one")
         shown = {(by, number): name for by, of in self.names.items() for name, number in of.items()}
@@ -256,8 +128,8 @@ class Limits:
         RequestError
             A cap is out of its range, or unknown, or there are none.
         """
-        rows = [] if others is None else [_as_limit({"by": by, **others})]
-        return cls((*rows, *(_as_limit({"by": by, "value": value, **each}) for value, each in caps.items())))
+        rows = [] if others is None else [as_limit({"by": by, **others})]
+        return cls((*rows, *(as_limit({"by": by, "value": value, **each}) for value, each in caps.items())))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Limits":
@@ -404,7 +276,7 @@ class Limits:
             return
         given = self._distinct(columns)
         self.require_names()
-        present = {column: set(values.tolist()) for column, (values, _) in given.items()}
+        present = _present(given)
         for row in self.rows:
             for value in row.named:
                 number = self._number(row.by, value)
@@ -425,7 +297,6 @@ class Limits:
             require_named("limits", self.names, column, name)
 
     def _distinct(self, columns: Columns) -> _Distinct:
-        """Return the values that jobs have, and which each job has, of each of the columns."""
         return {column: distinct(numbers_of(columns, column)) for column in self.columns}
 
     def within(self, columns: Columns) -> "Limits | None":
@@ -438,7 +309,7 @@ class Limits:
         columns
             The jobs'.
         """
-        present = {column: set(values.tolist()) for column, (values, _) in self._distinct(columns).items()}
+        present = _present(self._distinct(columns))
         rows = [
             replace(row, members=tuple(each for each in row.members if self._number(row.by, each) in present[row.by]))
             for row in self.rows
@@ -486,15 +357,6 @@ def numbers_of(columns: Columns, column: str) -> Ints:
     return as_integers(found)
 
 
-def _as_limit(row: object) -> Limit:
-    """Return a row as a limit."""
-    if isinstance(row, Limit):
-        return row
-    known = said_in("limits", row, Limit, "{'by': 'user', 'jobs': 4}")
-    if isinstance(members := known.get("members"), str):
-        known["members"] = tuple(members.replace(",", " ").split())
-    elif isinstance(members, int | float | np.number):
-        known["members"] = (members,)
-    if isinstance(walltime_s := known.get("walltime_s"), str) and walltime_s.replace(".", "", 1).isdecimal():
-        known["walltime_s"] = float(walltime_s)
-    return Limit(**known)
+def _present(given: _Distinct) -> dict[str, set[int]]:
+    """Return the values that jobs have, by column."""
+    return {column: set(values.tolist()) for column, (values, _) in given.items()}

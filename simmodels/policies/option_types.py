@@ -6,7 +6,8 @@ from os import PathLike
 from typing import Any, Literal, TypedDict
 
 from simmodels.clusters.checkpoints import Checkpoints
-from simmodels.clusters.limits import Limit, Limits
+from simmodels.clusters.limit import Limit
+from simmodels.clusters.limits import Limits
 from simmodels.clusters.shares import Share, Shares
 from simmodels.policies.priority import Priority
 from simmodels.work.workload import Workload

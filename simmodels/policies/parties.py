@@ -84,12 +84,12 @@ class Parties:
         cohort, core_s = self._columns
         columns = workload.numbers_by_name
         of = np.empty((1, 0), np.int64)  # the parties by the columns so far, of each combination of their values
-        at: NDArray[np.intp] | None = None
+        at = np.zeros(len(core_s), np.intp)
         for column, most in zip(self.limits.columns, self._most, strict=True):
             values, by_value = distinct(numbers_of(columns, column)[rows])
-            found = np.array([self._padded(self.limits.parties(column, value), most) for value in values.tolist()])
-            found = found.astype(np.int64).reshape(len(values), most)
-            both, at = (np.arange(len(values)), by_value) if at is None else distinct(at * len(values) + by_value)
+            parties = [self._padded(self.limits.parties(column, value), most) for value in values.tolist()]
+            found = np.array(parties, np.int64).reshape(len(values), most)
+            both, at = distinct(at * len(values) + by_value)
             of = np.hstack([of[both // len(values)], found[both % len(values)]])
         cohort[:] = np.array(self._cohorts_of([*map(tuple, of.tolist())]), np.int64)[at]
         core_s[:] = core_seconds(workload.cores[rows], workload.estimate_s[rows])

@@ -15,7 +15,8 @@ from experiments.inputs import count_of
 from experiments.option import FITTED
 from experiments.studies.advice.settings import AUTO
 from experiments.studies.advice.verdict import GAIN, Option
-from simmodels.clusters.limits import Limit, Limits, numbers_of
+from simmodels.clusters.limit import Limit
+from simmodels.clusters.limits import Limits, numbers_of
 from simmodels.ground.durations import as_hours
 from simmodels.policies.parties import startable
 from simmodels.policies.queue_options import QueueOptions
