@@ -68,7 +68,7 @@ class Futures:
         log = replace(log, extras={name: column for name, column in log.extras.items() if name in named})
         self.log = log
         self.seed = seed
-        self._named = frozenset(named)
+        self._columns = frozenset(named & {"user", *log.extras})
         self._at_s = -np.inf
         self._replay = Replay(log, cores=cores, options=options, seed=seed)
 
@@ -86,7 +86,7 @@ class Futures:
         self._replay.run(float(np.nextafter(at_s, np.inf)))
         schedule = self._replay.schedule()
         past = Past(self.log, schedule.start_s, schedule.end_s, at_s)
-        return Present(at_s, self._replay.snapshot(), schedule.start_s, past, self.seed, self._named, self._again)
+        return Present(at_s, self._replay.snapshot(), schedule.start_s, past, self.seed, self._columns, self._again)
 
 
 def that_waited(log: Workload, start_s: Floats, until_s: float) -> Ints:
@@ -119,8 +119,8 @@ class Present:
     """When each job of the log started; NaN if it has not."""
     past: Past
     seed: int
-    named: frozenset[str]
-    """What the order and limits know of a job: words of orders, and columns."""
+    columns: frozenset[str]
+    """What the order and limits know of a job beside what every job has: its user, and further columns."""
     again: "partial[Futures]"
     """Makes the queue again, in a worker: its state could not be sent."""
 
@@ -197,12 +197,12 @@ class Present:
         RequestError
             A column that is named is missing, or one that is not named is given.
         """
-        needed = set(self.past.log.extras) - {"user"}
-        if missing := sorted(needed - set(columns)):
+        further = self.columns - {"user"}
+        if missing := sorted(further - set(columns)):
             raise RequestError(
                 f"the order or a limit names {missing[0]}, which the new job has not", f"say its {missing[0]}"
             )
-        if idle := sorted(set(columns) - needed - (self.named & {"user"})):
+        if idle := sorted(set(columns) - self.columns):
             raise RequestError(f"the {idle[0]} of a new job has no effect: no order or limit names it", "omit it")
         number, length_s = np.array([int(self.past.log.job_id.max(initial=0)) + 1]), np.array([limit_s])
         one = Workload(
@@ -212,7 +212,7 @@ class Present:
             length_s,
             np.array([cores]),
             user_id=np.array([columns.get("user", -1)]),
-            extras={name: np.array([columns[name]]) for name in needed},
+            extras={name: np.array([columns[name]]) for name in further},
         )
         return self._drawn(one, len(self.snapshot.jobs), futures, workers)
 

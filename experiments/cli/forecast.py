@@ -1,8 +1,8 @@
 """``forecast``: when a job will start, and how certain that is."""
 
-import math
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Final
@@ -17,10 +17,10 @@ from experiments.forecasting import Futures, Present
 from experiments.inputs import WorkloadFile, count_of, notes_of
 from experiments.levels import LEAST, Levels
 from experiments.option import Json, Models, Option, Seed
-from simmodels.clusters.rows import require_named
+from simmodels.clusters.rows import as_value, require_named
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import seconds, span
-from simmodels.ground.numbers import as_integer
+from simmodels.ground.numbers import as_integer, as_number
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.units import HOUR
 from simmodels.work.workload import Workload
@@ -211,14 +211,15 @@ def _new(text: str, cores: int, log: Workload) -> _Asked:
         The text is no such job, it is wider than the machine, or the log has not the name.
     """
     asks = must_be("--new", f"CORES,LIMIT[,COLUMN=VALUE], such as 16,4h, with 1 to {cores:,} cores", text)
-    width, limit, *given = (*(part.strip() for part in text.split(",")), "")
-    if not limit or not width.isdecimal() or not 1 <= int(width) <= cores:
+    width, *others = (part.strip() for part in text.split(","))
+    if not others or not width.isdecimal() or not 1 <= int(width) <= cores:
         raise RequestError(asks)
+    limit, *given = others
     limit_s = seconds(limit, "the limit of --new")
     if limit_s <= 0:
         raise RequestError(must_be("--new", "CORES,LIMIT with a limit > 0", text))
     columns = dict[str, float]()
-    for name, equals, value in (part.partition("=") for part in given[:-1]):
+    for name, equals, value in (part.partition("=") for part in given):
         if not equals or name in columns:
             raise RequestError(asks)
         columns[name] = _value(name, value, log)
@@ -227,15 +228,11 @@ def _new(text: str, cores: int, log: Workload) -> _Asked:
 
 def _value(column: str, text: str, log: Workload) -> float:
     """Return the number that a text stands for in a column: that of the name, or the number itself."""
-    if (known := log.names(column)) and text in known:
-        return known[text]
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        require_named("parts of --new", {column: known}, column, text)
-    return number
+    names = {column: log.names(column)}
+    if not names[column]:
+        with suppress(ValueError):
+            return as_number(f"{column} of --new", float(text))
+    return require_named("parts of --new", names, column, as_value(f"{column} of --new", text))
 
 
 COMMAND: Final = command(

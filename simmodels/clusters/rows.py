@@ -70,8 +70,8 @@ def plain(names: Names, column: str, value: int | str) -> int | str:
     return int(value) if isinstance(value, Digits) and number_of(names, column, value) == value else value
 
 
-def require_named(kind: str, names: Names, column: str, value: int | str) -> None:
-    """Refuse a name that has no number.
+def require_named(kind: str, names: Names, column: str, value: int | str) -> int:
+    """Return the number that a value of a column stands for; refuse a name that has none.
 
     Parameters
     ----------
@@ -80,13 +80,15 @@ def require_named(kind: str, names: Names, column: str, value: int | str) -> Non
     names, column, value
         As for `number_of`.
     """
-    if number_of(names, column, value) is None:
+    number = number_of(names, column, value)
+    if number is None:
         what, known = f"{kind} name {column} {str(value)!r}, and no job is of it", sorted(names.get(column, ()))
         if not known:
             raise RequestError(what, f"the jobs have no names by {column}: give numbers")
         near = known if len(known) <= _FEW else near_names(str(value), known) or known[:_FEW]
         few = "" if len(near) == len(known) else f", of {len(known):,}"
         raise RequestError(what, f"there are {listed([*map(repr, near)])}{few}")
+    return number
 
 
 def with_names(known: Names, found: Names) -> Names:

@@ -163,7 +163,7 @@ class Recorded(Guided):
 
     def _check(self) -> None:
         """Refuse outcomes that cannot be, and machines of which not all is said."""
-        strange = self.outcome.view(np.uint8) > UNFINISHED
+        strange = self.outcome.view(np.uint8) > UNFINISHED  # what is below 0 is above 127 there
         if strange.any():
             row = int(strange.argmax())
             raise RequestError(must_be(f"column outcome, row {row},", "0, 1 or 2", self.outcome[row]))
