@@ -8,9 +8,9 @@ import os
 import re
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from types import FrameType
 from typing import Annotated, Any, Final, Self
 
 import typer
@@ -110,25 +110,33 @@ def _interrupts_kept() -> Iterator[None]:
     Where no error can be raised (a ``__del__``, a callback from C), Python prints a KeyboardInterrupt and goes on.
     """
     before = sys.unraisablehook
-    timers: list[threading.Timer] = []
+    alarms: list[Any] = []  # handlers of alarms that were there, once one is set
 
     def interrupt_again(about: Any) -> None:  # noqa: ANN401  the type is not public
         if issubclass(about.exc_type, KeyboardInterrupt):
-            main = threading.main_thread().ident or 0
-            timers.append(threading.Timer(_AGAIN_S, signal.pthread_kill, (main, signal.SIGINT)))
-            timers[-1].start()  # at once would be in here
+            alarms.append(signal.signal(signal.SIGALRM, interrupt))
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)  # at once would be in here
         else:
             before(about)
 
+    def interrupt(_number: int, frame: FrameType | None) -> None:
+        while frame is not None and frame.f_code is not interrupt_again.__code__:
+            frame = frame.f_back
+        if frame is None:
+            signal.raise_signal(signal.SIGINT)
+        else:  # the process was held up in there
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+
+    left_s = 0.0
     sys.unraisablehook = interrupt_again
     try:
         yield
     finally:
         sys.unraisablehook = before
-        still = [timer for timer in timers if timer.is_alive()]
-        for timer in still:
-            timer.cancel()
-    if still:  # the command was done first
+        if alarms:
+            left_s, _ = signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, alarms[0])
+    if left_s:  # the command was done first
         raise KeyboardInterrupt
 
 

@@ -79,6 +79,20 @@ def test_an_interrupt_ends_it_with_its_own_status_if_need_be_a_moment_later(
         monkeypatch.setattr("experiments.cli.list.print_table", lambda *_, wait_s=wait_s: interrupted(wait_s))
         assert run("list") == (130, "", "error: interrupted\n")
 
+    set_alarm, alarms = signal.setitimer, []
+
+    def held_up(which: int, after_s: float) -> tuple[float, float]:
+        before = set_alarm(which, after_s)
+        alarms.append(after_s)
+        if len(alarms) == 1:
+            time.sleep(1.5 * after_s)  # the alarm comes meanwhile, where no error can be raised
+        return before
+
+    monkeypatch.setattr("signal.setitimer", held_up)
+    monkeypatch.setattr("experiments.cli.list.print_table", lambda *_: interrupted(60.0))
+    assert run("list") == (130, "", "error: interrupted\n")
+    assert len(alarms) == 3, "set, set again, and taken back"
+
 
 ANNOUNCED = """
 import importlib, sys
