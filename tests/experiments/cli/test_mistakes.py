@@ -226,7 +226,7 @@ MISTAKES = {
     "run counting.py --shard 3/2": "shard must be i/n with 1 <= i <= n, such as 3/100 (got '3/2')",
     "run counting.py --engine simpy": "unknown parameter or factor of counting 'engine'...",
     "run replay --engine fast": "unknown engine 'fast'; known: auto, simpy, compiled",
-    "run replay --engine simpy --set engine=compiled": "--set gives engine twice; give several values as NAME=VALU...",
+    "run replay --engine simpy --set engine=compiled": "--set gives engine twice; give several values as NAME=...",
     "run capacity --workload ''": "--workload has no file; give --workload FILE,..., or omit it",
     "run counting.py -w ' ,'": "--workload has no file; give --workload FILE,..., or omit it",
     # workflows
