@@ -19,7 +19,6 @@ pytest.register_assert_rewrite("tests.on_machines")  # what its asserts found is
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))
-PAGES = "test_docs.py"
 
 # Nothing here may depend on how fast the machine is. CI draws the same examples each time; elsewhere new ones are
 # tried, and those that failed are kept in .hypothesis and tried first.
@@ -46,21 +45,21 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # figures are drawn to files, on mac
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the pages of the documentation first: what a worker does last is then short."""
-    items.sort(key=lambda item: item.path.name != PAGES)
+    """Put the pages of the documentation first, then the campaigns.
+
+    The pages need most of what is compiled, the campaigns little: two workers do not compile the same at the same time.
+    """
+    places = [ROOT / "tests" / "test_docs.py", ROOT / "tests" / "experiments" / "campaigns"]
+    items.sort(key=lambda item: [not item.path.is_relative_to(place) for place in places])
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:  # noqa: ANN401  xdist is untyped here
-    """Give whole files to a worker, so that what the tests of a file share is made once; but single pages."""
+    """Give whole files to a worker, in order, so that what the tests of a file share is made once."""
     from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415  who runs the tests without workers may not have it
 
-    class Files(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return nodeid if PAGES in nodeid else super()._split_scope(nodeid)
-
     config.option.loadscopereorder = False
-    return Files(config, log)
+    return LoadFileScheduling(config, log)
 
 
 @pytest.fixture(scope="session")
