@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 from numba import njit, types
 from numba.core.cgutils import normalize_ir_text
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, compile_result
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_result
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.environment import lookup_environment
 from numba.core.typed_passes import NativeLowering
@@ -109,6 +109,14 @@ class _Library(JITCodeLibrary):
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401  numba's
         super().__init__(*args, **options)
         self.bodies: dict[str, tuple[bytes, int]] = {}
+
+    def _optimize_functions(self, module: Any) -> None:  # noqa: ANN401  llvmlite is untyped
+        """Optimise each function by itself; numba does so with all that is only declared, too, and most is."""
+        module.data_layout = self._codegen._data_layout  # noqa: SLF001  as numba does
+        for each in module.functions:
+            if not each.is_declaration:
+                passes, builder = self._codegen._function_pass_manager()  # noqa: SLF001  as above
+                passes.run(each, builder)
 
     def _optimise(self) -> None:
         """Optimise the function, with the code of what is short of all that it calls."""
@@ -216,10 +224,53 @@ class _CalleeLowering(NativeLowering):
         return done
 
 
+class _KnownFlags(Flags):
+    """Flags by which numba looks up what calls mean: of all that are equal, one object.
+
+    It does so thousands of times for each function, and compared all forty options each time: a tenth of a first use.
+    """
+
+    _all: ClassVar[list["_KnownFlags"]] = []
+    _hash: ClassVar[int] = hash(Flags())  # of the names of the options, as numba has it
+
+    @classmethod
+    def of(cls, flags: Flags) -> "_KnownFlags":
+        """Return the object for flags."""
+        for each in cls._all:
+            if each == flags:
+                return each
+        cls._all.append(cls(flags))
+        return cls._all[-1]
+
+    def copy(self) -> Flags:
+        """Return others, which may be changed."""
+        return Flags(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether they are equal."""
+        return self is other if isinstance(other, _KnownFlags) else bool(super().__eq__(other))
+
+    def __hash__(self) -> int:
+        """Return what numba's own have."""
+        return self._hash
+
+
+class _Flags(Flags):
+    """Flags of a function; a copy of them is what numba looks things up by while it compiles it."""
+
+    def copy(self) -> Flags:
+        """Return the known ones."""
+        return _KnownFlags.of(self)
+
+
 class _Compiler(CompilerBase):
     """Numba's compiler, with another lowering."""
 
     lowering: ClassVar[Any]
+
+    def __init__(self, *args: Any, **named: Any) -> None:  # noqa: ANN401  numba's
+        super().__init__(*args, **named)
+        self.state.flags = _Flags(self.state.flags)
 
     def define_pipelines(self) -> list[Any]:
         """Return the one pipeline, in the form that numba asks for."""

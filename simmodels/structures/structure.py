@@ -1,6 +1,7 @@
 """Structure: the base of the numba types of state that compiled code reads and changes."""
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 from numba import types
@@ -30,7 +31,8 @@ class Structure(types.StructRef):
         super().__init__(fields)
         self.handle = handle
         self._typename = handle.__name__
-        self.name = f"{self._typename}{self._fields}"  # by which numba knows equal types
+        # By its name numba knows equal types. It stands in each symbol: written out it would have up to 10,000 letters.
+        self.name = f"{self._typename}.{sha256(str(self._fields).encode()).hexdigest()[:16]}"
 
     def preprocess_fields(self, fields):
         """Forget literal types, so that one compiled version serves all."""

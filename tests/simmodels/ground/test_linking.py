@@ -9,11 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import njit
+from numba import njit, types
+from numba.core.compiler import Flags
 from numba.core.runtime import _nrt_python, rtsys
+from numba.core.targetconfig import ConfigStack
+from numba.extending import intrinsic
 
 import simmodels
 from simmodels.ground import compiled as module
+from simmodels.ground import linking
 from simmodels.ground.compiled import compiled, inlined
 from simmodels.structures.sorted_blocks import insert, new_sorted_blocks
 
@@ -50,6 +54,36 @@ def _chain() -> tuple[Any, Any, Any]:
         return values[0] + order[0]
 
     return first, between, last
+
+
+def test_what_calls_mean_is_looked_up_by_known_flags(linked: bool) -> None:
+    found = []
+
+    @intrinsic
+    def called(_: object) -> object:
+        found.append(ConfigStack.top_or_none())
+        return types.int64(), lambda context, *_: context.get_constant(types.int64, 7)
+
+    @compiled
+    def calls():  # noqa: ANN202
+        return called()
+
+    assert calls() == 7
+    assert found
+    assert all(isinstance(each, linking._KnownFlags) is linked for each in found)
+
+
+def test_known_flags_are_equal_to_equal_ones_and_copies_of_them_may_be_changed() -> None:
+    given = Flags()
+    known = linking._KnownFlags.of(given)
+    given.nrt = True
+    assert known != given
+    assert known is linking._KnownFlags.of(Flags())
+    assert (known == Flags(), Flags() == known, hash(known)) == (True, True, hash(Flags()))
+    changed = known.copy()
+    changed.nrt = True
+    assert changed == given
+    assert not known.nrt
 
 
 def test_calls_answer_the_same_linked_or_not(linked: bool) -> None:
@@ -148,7 +182,7 @@ import numpy as np
 import called, caller
 which = getattr({"called": called, "caller": caller}[sys.argv[1]], sys.argv[1])
 if sys.argv[2] == "user":
-    from numba import njit
+    from numba import njit, types
     one, which = which, njit(lambda x: one(x))
 print(repr(float(which(np.arange(9.0)))), sum(getattr(which, "stats").cache_hits.values()))
 """
