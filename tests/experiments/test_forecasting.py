@@ -122,7 +122,7 @@ def test_the_command_says_when_and_how_sure(tmp_path: Path) -> None:
     wl.write_swf(LOG, tmp_path / "log.swf")
     log = wl.read_swf(tmp_path / "log.swf")
     at_s = float(log.submit_s[2000])
-    words = ["forecast", "-w", str(tmp_path / "log.swf"), "--cores", "64", "--futures", "40"]
+    words = ["forecast", "-w", str(tmp_path / "log.swf"), "--cores", "64", "--futures", "40", "--past", "30"]
     job = str(log.job_id[2000])
     done = CliRunner().invoke(app, [*words, "--at", f"{at_s}", "--job", job, "--order", "SAF", "--json"])
     assert done.exit_code == 0, done.output
@@ -130,8 +130,8 @@ def test_the_command_says_when_and_how_sure(tmp_path: Path) -> None:
     waits_h = list(answer["waits_h"].values())
     assert waits_h == sorted(waits_h)
     present = futures_of(log, order="SAF").go_to(at_s)
-    direct, levels = present.forecast(int(job), futures=40), present.past_forecasts(100).levels(at_s)
-    assert (answer["corrected"], answer["past_forecasts"]) == (True, 100)
+    direct, levels = present.forecast(int(job), futures=40), present.past_forecasts(30).levels(at_s)
+    assert (answer["corrected"], answer["past_forecasts"]) == (True, 30)
     found = direct.waits_s(*levels.of(0.05, 0.25, 0.5, 0.75, 0.95)) / sm.HOUR
     assert waits_h == pytest.approx(found.tolist())
     assert answer["by_limits_h"] >= 0
@@ -141,7 +141,7 @@ def test_the_command_says_when_and_how_sure(tmp_path: Path) -> None:
     assert answer["waits_h"]["50 %"] == pytest.approx(np.median(direct.starts_s - at_s) / sm.HOUR)
     done = CliRunner().invoke(app, [*words, "--at", f"{at_s / sm.DAY}d", "--new", "16,4h"])
     assert "A new job, of 16 cores with a limit of 4 h, starts in" in " ".join(done.stdout.split())
-    assert "40 futures, corrected by 100 forecasts of the past. In half of such cases" in " ".join(done.stdout.split())
+    assert "40 futures, corrected by 30 forecasts of the past. In half of such cases" in " ".join(done.stdout.split())
     assert "With a limit of 2 h it would start" in " ".join(done.stdout.split())
 
 
