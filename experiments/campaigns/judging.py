@@ -215,6 +215,8 @@ def by_replication(family: Mapping[Any, Values]) -> pd.DataFrame:
 
 
 def _by_replication(table: pd.DataFrame) -> pd.DataFrame:
+    if table.index.nlevels == 1 and table.index.is_unique:  # one value each is its mean
+        return table.astype(float).sort_index()
     grouped = table.groupby(level=REPLICATION)
     return grouped.mean().where(grouped.count().eq(grouped.size(), axis="index"))
 
@@ -242,17 +244,20 @@ def members_of(found: StudyResults, family: Family, *, ratio: bool = False) -> t
     known = {name: each for name, each in family.items() if not isinstance(each, pd.Series)}
     if known:
         return known, ""
-    table = by_replication({name: each for name, each in family.items() if isinstance(each, pd.Series)})
+    values = {name: each for name, each in family.items() if isinstance(each, pd.Series)}
+    if not all(map(len, values.values())):
+        return {}, ""
+    table = by_replication(values)
     rows = table.dropna()
     gone = len(table) - len(rows)
     if rows.empty or (gone and not found.leave_out):
         return {}, ""
 
     def measured(name: object) -> Measured:
-        values = rows[name].to_numpy(dtype=float)
+        each = rows[name].to_numpy(dtype=float)
         if ratio:
-            return lambda members: found.average(values, members).through(math.exp)
-        return lambda members: found.average(values, members)
+            return lambda members: found.average(each, members).through(math.exp)
+        return lambda members: found.average(each, members)
 
     note = f"{gone} of {len(table)} {found.replications} lack a value and are left out" if gone else ""
     return {str(name): measured(name) for name in rows}, note
