@@ -110,13 +110,23 @@ class WorkloadFile:
 
     @classmethod
     def of(cls, asked: Mapping[str, Any], **more: Any) -> "WorkloadFile":  # noqa: ANN401  fields
-        """Return the file that the parameters of a study ask for, which are named as the options; and more fields."""
+        """Return the file that the parameters of a study ask for, which are named as the options; and more fields.
+
+        Raises
+        ------
+        RequestError
+            A list of names is not a text.
+        """
+        lists = {name: asked.get(name) for name in ("clean", "partition", "queue")}
+        for name, given in lists.items():
+            if not (given is None or isinstance(given, str)):
+                raise RequestError(must_be(name, "a text, names between commas", given))
         return cls(
             path=Path(str(asked["workload"])),
             cores=asked.get("cores"),
-            filters=parts(asked.get("clean")),
-            partitions=parts(asked.get("partition")),
-            queues=parts(asked.get("queue")),
+            filters=parts(lists["clean"]),
+            partitions=parts(lists["partition"]),
+            queues=parts(lists["queue"]),
             timezone=asked.get("timezone"),
             **more,
         )

@@ -248,6 +248,12 @@ def test_what_has_no_threshold_is_found_whatever_thresholds_are_tried(tmp_path: 
     assert findings
 
 
+@pytest.mark.parametrize(("name", "given"), [("clean", -1), ("clean", True), ("partition", 1.5), ("queue", 3)])
+def test_names_that_are_no_text_are_refused(tmp_path: Path, name: str, given: object) -> None:
+    with pytest.raises(RequestError, match=rf"{name} must be a text, names between commas \(got {given}\)"):
+        advised(tmp_path, some(200, 3.0, 3000.0), **{name: given})
+
+
 def test_auto_needs_waits_in_the_log(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="the log does not say when its jobs started"):
         advised(tmp_path, some(200, 3.0, 3000.0), current="auto")
