@@ -7,6 +7,7 @@ throughput) have one value for a window of time.
 What is marked as `compilable` runs as it stands, and compiled code calls it too, with the same result to the last bit.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from simmodels.ground.compiled import compilable
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import Floats
-from simmodels.ground.sums import ordered_at, total
+from simmodels.ground.sums import settle, total
 from simmodels.units import HOUR
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -256,17 +257,19 @@ def summary(values: Floats) -> tuple[float, float, float, float]:
 def summary_in_place(values: Floats) -> tuple[float, float, float, float]:
     """Return what `summary` does, and leave the values in another order."""
     count = len(values)
-    highest = float(values.max()) if count else np.nan
-    if np.isnan(highest):
+    if not count:
         return np.nan, np.nan, np.nan, np.nan
-    middle, high = (count - 1) * 0.5, (count - 1) * 0.95
-    places = np.array([int(middle), min(int(middle) + 1, count - 1), int(high), min(int(high) + 1, count - 1)])
+    middle, high, last = (count - 1) * 0.5, (count - 1) * 0.95, count - 1
+    m, h = int(middle), int(high)
     mean = total(values) / count  # in the order in which they stand
-    sought = ordered_at(values, places)
+    settle(values, (m, min(m + 1, last), h, min(h + 1, last), last))
+    highest = float(values[last])
+    if math.isnan(highest):
+        return np.nan, np.nan, np.nan, np.nan
     return (
         mean,
-        _between(float(sought[0]), float(sought[1]), middle - int(middle)),
-        _between(float(sought[2]), float(sought[3]), high - int(high)),
+        _between(float(values[m]), float(values[min(m + 1, last)]), middle - m),
+        _between(float(values[h]), float(values[min(h + 1, last)]), high - h),
         highest,
     )
 
