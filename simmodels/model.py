@@ -95,7 +95,7 @@ class Model:
         pools = [site.as_machines() if self.window_s is not None or site.speed != 1.0 else site for site in sites]
         object.__setattr__(self, "sites", tuple(pools))
         for site in pools:
-            _require_to_come(site, self.begin_s)
+            _require_to_come(site, self)
 
     @property
     def site(self) -> Site:
@@ -233,10 +233,10 @@ class Model:
         return "decide='event' on machines" if by_event and self.on_machines else None
 
 
-def _require_to_come(site: Site, begin_s: float) -> None:
+def _require_to_come(site: Site, model: Model) -> None:
     """Refuse a maintenance that begins before the simulation does."""
     for each in site.maintenance:
-        if each.start_s < begin_s:
+        if each.start_s < (begin_s := model.begin_s):
             what = f"start_s of a maintenance of cluster {site.name!r}"
             raise RequestError(must_be(what, f">= {begin_s:g}, when the simulation begins", each.start_s))
 

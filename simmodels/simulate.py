@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 from simmodels.clusters.checkpoints import Checkpoints
@@ -330,8 +331,17 @@ def _site(work: Workload, given: dict[str, Any]) -> Site:
     """Return the one cluster that is described by options of its own."""
     if {"capacity", "cores_per_machine", "machines"} & given.keys():
         return Site(name="machines", **given)
+    size = given.get("cores", work.max_cores)
+    if type(size) is int and given.keys() <= {"cores"}:
+        return _pool(size)
     if "cores" not in given and work.max_cores is None:
         if given:
             Site(cores=1, **given)  # which says what is wrong with them, whatever the size
         raise RequestError(f"the size of the machine of {work.name!r} is unknown", "give cores=")
     return Site(**{"cores": work.max_cores} | given)
+
+
+@cache
+def _pool(cores: int) -> Site:
+    """Return a pool of cores, which is checked once."""
+    return Site(cores=cores)

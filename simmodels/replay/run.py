@@ -78,7 +78,8 @@ class Replay(Stopped):
         self.seed = seed
         known = workload.known()
         self._rows = None  # slot -> row; None where all jobs are known and sorted, as logs should be
-        if not known.all() or (workload.submit_s[1:] < workload.submit_s[:-1]).any():
+        late = workload.submit_s[1:] < workload.submit_s[:-1]
+        if np.count_nonzero(known) < len(known) or np.count_nonzero(late):
             rows = np.flatnonzero(known)
             self._rows = rows[np.argsort(workload.submit_s[rows], kind="stable")]
         columns = (workload.submit_s, workload.runtime_s, workload.estimate_s, workload.cores)
@@ -86,7 +87,7 @@ class Replay(Stopped):
             columns = tuple(column[self._rows] for column in columns)  # type: ignore[assignment]
         self.columns = columns
         self.submit_s = columns[0]
-        self.begin_s = float(self.submit_s.min(initial=0.0))
+        self.begin_s = float(min([0.0, *self.submit_s[:1]]))  # they are sorted
         slots = len(self.submit_s)
         self._by_event = options.decide == "event"
         self._associations = options.associations(slots) if associations is None else associations.carried(slots)
@@ -96,8 +97,7 @@ class Replay(Stopped):
             columns, free=cores, draw=self._drawn(), rows=self._filled_rows(options), parties=self._filled_parties()
         )
         self._loop = new_loop(slots, self._by_event)
-        self.start_s = np.full(slots, np.nan)
-        self.end_s = np.full(slots, np.nan)
+        self.start_s, self.end_s = np.full((2, slots), np.nan)
         self._changes = 0
 
     def run(self, until_s: float = math.inf, *, slots: int | None = None, watched: int = -1) -> None:

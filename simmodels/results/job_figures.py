@@ -66,7 +66,7 @@ def _fill_in_measures(found: Floats, jobs: JobColumns, done: Flags, tau_s: float
     Its values are made a part at a time, so that ten million jobs take one column beside those that there are.
     """
     submit, start, end, executed, runtime, cores = jobs
-    whole = bool(done.all())
+    whole = np.count_nonzero(done) == len(done)
     if len(done) <= PART:
         few = jobs if whole else _of(jobs, done)
         for metric in range(len(JOB_METRICS)):

@@ -43,7 +43,7 @@ def of_jobs(
     jobs = (work.submit_s, e.start_s, e.end_s, e.executed_s, work.runtime_s, work.cores)
     held = work.cores if e.listed is None else work.cores[e.attempts.row]
     busy = (e.attempts.start_s, e.attempts.end_s, held)
-    uncounted, tau_s = int((~e.counted).sum()), as_seconds("tau_s", tau_s, above=0)
+    uncounted, tau_s = int(np.count_nonzero(~e.counted)), as_seconds("tau_s", tau_s, above=0)
     found = job_figures.figures_of_jobs(jobs, e.outcome, chosen, uncounted, busy, e.waits(), window_s, cores, tau_s)
     named: dict[str, float] = dict(zip(job_figures.OF_JOBS, found.tolist(), strict=True))
     return named | {name: int(named[name]) for name in job_figures.COUNTS}

@@ -122,7 +122,7 @@ def slowdown(response_s: Floats, executed_s: Floats) -> Floats:
 def _ratio(response_s: Floats, executed_s: Floats) -> Floats:
     """Return the slowdown of the jobs that have one."""
     ran = executed_s > 0
-    if ran.all():
+    if np.count_nonzero(ran) == len(ran):
         return response_s / executed_s
     return response_s[ran] / executed_s[ran]
 

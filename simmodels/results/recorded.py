@@ -164,7 +164,7 @@ class Recorded(Guided):
     def _check(self) -> None:
         """Refuse outcomes that cannot be, and machines of which not all is said."""
         strange = self.outcome.view(np.uint8) > UNFINISHED  # what is below 0 is above 127 there
-        if strange.any():
+        if np.count_nonzero(strange):
             row = int(strange.argmax())
             raise RequestError(must_be(f"column outcome, row {row},", "0, 1 or 2", self.outcome[row]))
         if self.off_spans is None:

@@ -482,11 +482,12 @@ class Workload(Guided):
                 f"a scheduler of rigid jobs got workflows (job {self.tasks.workflows[0].job_id} is the first)",
                 "an Auctioneer, or simulate with a bid, takes them",
             )
-        bad = np.flatnonzero(~self.runnable(cores) & self.known())
-        if not len(bad):
+        bad = ~self.runnable(cores) & self.known()
+        count = int(np.count_nonzero(bad))
+        if not count:
             return
-        job = self.job(int(bad[0]))
-        raise ImpossibleJobError(job.job_id, job.impossible_on(cores), len(bad) - 1)
+        job = self.job(int(bad.argmax()))
+        raise ImpossibleJobError(job.job_id, job.impossible_on(cores), count - 1)
 
 
 WorkloadLike: TypeAlias = (
