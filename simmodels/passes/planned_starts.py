@@ -5,8 +5,10 @@ each machine and each class of jobs (widths to an octave, lengths to a quarter o
 job of the class can start there: the start of the narrowest and shortest job so far, when that was last looked for.
 Profiles only fill up until they are made again, so a bound holds until then. The machine of the least bound is
 searched from the bound on; if the job can start at the bound itself, no other machine can be earlier; else what was
-found is its bound, that of its class is made exact, and the least one is tried again. The result is that of a
-search of every machine of the window, which is how `tests/naive_capacity.py` has it.
+found is its bound, that of its class is made exact, and the least one is tried again. Where only the earliest start
+counts, jobs that are planned together and are alike start in turn: the next can start nowhere before the last one, and
+where that is, is tried first. The result is that of a search of every machine of the window, which is how
+`tests/naive_capacity.py` has it.
 """
 
 import math
@@ -17,7 +19,7 @@ import numpy as np
 from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.signals import heed_signals
 from simmodels.passes.machines import know_nothing
-from simmodels.structures.placement_state import LENGTHS, TARGET_STRETCH
+from simmodels.structures.placement_state import LENGTHS, NOWHERE, TARGET_STRETCH
 from simmodels.structures.profile import find, hole, lasts_until, occupy, trim
 
 PACKS: Final = 0
@@ -115,6 +117,9 @@ def plan(state, slots, done, now, fresh):
     at_once = asap and (fresh or state.rules.requeue_immediate)
     stretch = state.stretch
     soon = np.nextafter(now, np.inf)
+    in_turn = not fresh and not stays
+    rank_of = state.rank
+    latest = np.full(bound.shape[0] if in_turn else 0, NOWHERE)  # by class, the last of these jobs
     for at in range(done, slots.size):
         if at % _JOBS_BETWEEN_SIGNALS == 0:
             heed_signals()
@@ -128,33 +133,48 @@ def plan(state, slots, done, now, fresh):
             least_left[step], least_cores[wide] = min(left, least_left[step]), min(cores, least_cores[wide])
             know_nothing(state, now)
         brief, slim = least_left[step], least_cores[wide]
-        target = _target(weight[slot], use, pack, packing)
-        low = max(target - distance, 0)
-        n = min(target + distance + 1, machines) - low
-        middle = target - low
-        if fresh:  # else the profiles have just been made again
-            for rank in range(low, low + n):
-                machine = ranked[rank]
-                segments[machine] = trim(time, free, machine * room, segments[machine], now)
         first, last = 0, 0
-        row = bound[kind]
-        for i in range(n):
-            likely[i] = max(row[low + i], now)
-        least = _least(likely, n)
-        best = np.int64(-1)
-        start = np.inf
-        if at_once and least <= now:
-            for k in range(2 * distance + 1):
-                i = _near(middle, k, left_first)
-                if 0 <= i < n and likely[i] <= now:
-                    rank = low + i
+        best, tried = np.int64(-1), np.int64(-1)
+        start, floor = np.inf, now
+        twin = latest[kind] if in_turn else NOWHERE
+        if twin != NOWHERE and cores_of[twin] == cores and left_of[twin] == left and weight[twin] == weight[slot]:
+            machine = machine_of[twin]
+            floor = start_of[twin]
+            start, first, last = find(time, free, machine * room, segments[machine], floor, cores, left, np.inf)
+            tried = rank_of[machine]
+            if start == floor:
+                best = tried
+            elif cores == slim and left == brief:
+                bound[kind, tried] = start
+        if best < 0:
+            target = _target(weight[slot], use, pack, packing)
+            low = max(target - distance, 0)
+            n = min(target + distance + 1, machines) - low
+            middle = target - low
+            if fresh:  # else the profiles have just been made again
+                for rank in range(low, low + n):
                     machine = ranked[rank]
-                    there, first, last = find(time, free, machine * room, segments[machine], now, cores, left, soon)
-                    if there == now:
-                        best, start = rank, now
-                        break
-                    likely[i] = soon
+                    segments[machine] = trim(time, free, machine * room, segments[machine], now)
+            row = bound[kind]
+            for i in range(n):
+                likely[i] = max(row[low + i], floor)
+            if tried >= 0:
+                tried -= low
+                likely[tried] = start
             least = _least(likely, n)
+            if at_once and least <= now:
+                for k in range(2 * distance + 1):
+                    i = _near(middle, k, left_first)
+                    if 0 <= i < n and likely[i] <= now:
+                        rank = low + i
+                        machine = ranked[rank]
+                        there, first, last = find(time, free, machine * room, segments[machine], now, cores, left, soon)
+                        if there == now:
+                            best, start = rank, now
+                            break
+                        likely[i] = soon
+                least = _least(likely, n)
+                tried = np.int64(-1)  # others were searched since
         if best < 0 and stays:
             for k in range(2 * distance + 1 if first_that_stays and not asap else 1):
                 i = _near(middle, k, left_first)
@@ -175,7 +195,6 @@ def plan(state, slots, done, now, fresh):
                         best, start = rank, likely[i]
                         break
             least = _least(likely, n)
-        tried = -1
         while best < 0:
             i = _first(likely, n, middle, least, by_rank, left_first)
             rank = low + i
@@ -189,7 +208,7 @@ def plan(state, slots, done, now, fresh):
                 best, start = rank, there
                 break
             likely[i] = there
-            tried = i
+            tried = np.int64(i)
             if cores > slim or left > brief:
                 since = max(bound[kind, rank], now)
                 there = hole(time, free, machine * room, segments[machine], since, slim, brief, np.inf)
@@ -203,6 +222,8 @@ def plan(state, slots, done, now, fresh):
             stretch = max(stretch, (start + left - submit[slot]) / length[slot])
         end = lasts_until(start, left)
         segments[machine] = occupy(time, free, machine * room, segments[machine], first, last, start, end, cores)
+        if in_turn:
+            latest[kind] = slot
         start_of[slot] = start
         machine_of[slot] = machine
     state.stretch = stretch
