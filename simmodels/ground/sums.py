@@ -17,6 +17,10 @@ _HALVES: Final = 128
 """Room for the parts that wait for their turn: two at each of at most 57 levels."""
 _FEW: Final = 16
 """Numbers that are sorted rather than parted again."""
+_TIMES: Final = np.uint64(6364136223846793005)
+"""The multiplier of Knuth's linear congruential generator, "The Art of Computer Programming", volume 2, 3.3.4."""
+_HIGH, _MIDDLE, _LOW = np.uint64(40), np.uint64(28), np.uint64(16)
+"""Where three draws begin in a word of it."""
 _BELOW: Final = 0
 _EQUAL: Final = 1
 _NUMBERS: Final = 2
@@ -102,8 +106,9 @@ def _parted(values: Any, low: Any, high: Any, pivot: Any, rule: Any) -> Any:  # 
 
 @compiled
 def _settle(values: Any, places: Any) -> Any:  # noqa: ANN401  as above
-    """Do what `settle` does, in O(values)."""
+    """Do what `settle` does, in O(values), whatever their order: what parts them is drawn, the same each time."""
     low, high, one = np.uint64(0), np.uint64(0), np.uint64(1)  # unsigned: none counts from the end
+    draw = one
     count = _parted(values, low, np.uint64(values.size), 0.0, _NUMBERS)  # what is NaN comes last
     for each in places:
         place = np.uint64(each)
@@ -111,8 +116,14 @@ def _settle(values: Any, places: Any) -> Any:  # noqa: ANN401  as above
             continue
         low, high = high, count
         while high - low > _FEW:
-            first, middle, last = values[low], values[(low + high) // np.uint64(2)], values[high - one]
-            pivot = max(min(first, middle), min(max(first, middle), last))
+            draw = draw * _TIMES + one
+            size = high - low
+            one_of, other, third = (
+                values[low + (draw >> _HIGH) % size],
+                values[low + (draw >> _MIDDLE) % size],
+                values[low + (draw >> _LOW) % size],
+            )
+            pivot = max(min(one_of, other), min(max(one_of, other), third))
             cut = _parted(values, low, high, pivot, _BELOW)
             if place < cut:
                 high = cut
