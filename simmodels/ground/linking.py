@@ -256,11 +256,18 @@ class _KnownFlags(Flags):
 
 
 class _Flags(Flags):
-    """Flags of a function; a copy of them is what numba looks things up by while it compiles it."""
+    """Flags of a function; the first copy of them is what numba looks things up by while it compiles it."""
+
+    __slots__ = ("_looked_up",)
+
+    def __init__(self, flags: Flags) -> None:
+        super().__init__(flags)
+        self._looked_up = False
 
     def copy(self) -> Flags:
-        """Return the known ones."""
-        return _KnownFlags.of(self)
+        """Return the known ones, and from then on others, which may be changed."""
+        first, self._looked_up = not self._looked_up, True
+        return _KnownFlags.of(self) if first else Flags(self)
 
 
 class _Compiler(CompilerBase):

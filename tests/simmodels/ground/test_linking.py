@@ -84,6 +84,10 @@ def test_known_flags_are_equal_to_equal_ones_and_copies_of_them_may_be_changed()
     changed.nrt = True
     assert changed == given
     assert not known.nrt
+    first, second = (of_function := linking._Flags(given)).copy(), of_function.copy()
+    assert first is linking._KnownFlags.of(given)
+    assert type(second) is Flags
+    assert second == given
 
 
 def test_calls_answer_the_same_linked_or_not(linked: bool) -> None:
