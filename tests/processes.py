@@ -45,6 +45,12 @@ def until(
         time.sleep(0.002)
 
 
+def worked_s(process: int) -> float:
+    """Return how much time of processors a process has used, in seconds."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def command_of(process: int) -> str:
     """Return the command of a process, or nothing if there is no such process."""
     try:

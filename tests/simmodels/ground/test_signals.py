@@ -15,6 +15,7 @@ from simmodels.ground.signals import heed_signals
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay import run
 from simmodels.replay.run import Replay
+from tests.processes import until, worked_s
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -77,18 +78,24 @@ except KeyboardInterrupt:
 
 
 def interrupted(*command: str, given: str = "") -> tuple[int, list[str]]:
-    """Send a program Ctrl-C each time that it says that it has begun; return its status and what it says."""
+    """Send a program Ctrl-C each time that it says that it has begun; return its status and what it says.
+
+    It is sent when the program has worked for some time: at once it may come into a call of numba's, which makes a
+    SystemError of it.
+    """
     said = []
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        limit = threading.Timer(300, process.kill)
+        limit = threading.Timer(900, process.kill)
         limit.start()
         process.stdin.write(given)
         process.stdin.close()
         for line in process.stdout:
             said.append(line.rstrip("\n"))
             if line.startswith("begun"):
+                begun_s = worked_s(process.pid)
+                until(lambda: worked_s(process.pid) > begun_s + 0.2, process)  # noqa: B023  it is waited for here
                 process.send_signal(signal.SIGINT)
         limit.cancel()
     return process.returncode, said
