@@ -19,8 +19,8 @@ _FEW: Final = 16
 """Numbers that are sorted rather than parted again."""
 _TIMES: Final = np.uint64(6364136223846793005)
 """The multiplier of Knuth's linear congruential generator, "The Art of Computer Programming", volume 2, 3.3.4."""
-_HIGH, _MIDDLE, _LOW = np.uint64(40), np.uint64(28), np.uint64(16)
-"""Where three draws begin in a word of it."""
+_HIGH: Final = np.uint64(32)
+"""The lower bits of such a generator are less random."""
 _BELOW: Final = 0
 _EQUAL: Final = 1
 _NUMBERS: Final = 2
@@ -117,13 +117,7 @@ def _settle(values: Any, places: Any) -> Any:  # noqa: ANN401  as above
         low, high = high, count
         while high - low > _FEW:
             draw = draw * _TIMES + one
-            size = high - low
-            one_of, other, third = (
-                values[low + (draw >> _HIGH) % size],
-                values[low + (draw >> _MIDDLE) % size],
-                values[low + (draw >> _LOW) % size],
-            )
-            pivot = max(min(one_of, other), min(max(one_of, other), third))
+            pivot = values[low + (draw >> _HIGH) % (high - low)]
             cut = _parted(values, low, high, pivot, _BELOW)
             if place < cut:
                 high = cut
