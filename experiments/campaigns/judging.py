@@ -244,20 +244,20 @@ def members_of(found: StudyResults, family: Family, *, ratio: bool = False) -> t
     known = {name: each for name, each in family.items() if not isinstance(each, pd.Series)}
     if known:
         return known, ""
-    values = {name: each for name, each in family.items() if isinstance(each, pd.Series)}
-    if not all(map(len, values.values())):
+    run = {name: each for name, each in family.items() if isinstance(each, pd.Series)}
+    if not all(map(len, run.values())):
         return {}, ""
-    table = by_replication(values)
+    table = by_replication(run)
     rows = table.dropna()
     gone = len(table) - len(rows)
     if rows.empty or (gone and not found.leave_out):
         return {}, ""
 
     def measured(name: object) -> Measured:
-        each = rows[name].to_numpy(dtype=float)
+        values = rows[name].to_numpy(dtype=float)
         if ratio:
-            return lambda members: found.average(each, members).through(math.exp)
-        return lambda members: found.average(each, members)
+            return lambda members: found.average(values, members).through(math.exp)
+        return lambda members: found.average(values, members)
 
     note = f"{gone} of {len(table)} {found.replications} lack a value and are left out" if gone else ""
     return {str(name): measured(name) for name in rows}, note

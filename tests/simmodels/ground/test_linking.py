@@ -186,7 +186,7 @@ import numpy as np
 import called, caller
 which = getattr({"called": called, "caller": caller}[sys.argv[1]], sys.argv[1])
 if sys.argv[2] == "user":
-    from numba import njit, types
+    from numba import njit
     one, which = which, njit(lambda x: one(x))
 print(repr(float(which(np.arange(9.0)))), sum(getattr(which, "stats").cache_hits.values()))
 """
