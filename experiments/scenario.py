@@ -413,7 +413,7 @@ class ScenarioRequest:
             mean = max(round(there.machine_seconds(first, last + 1.0) / (last + 1.0 - first)), 1)
         machines = mean * (1 if self.clusters is None else len(self.clusters))
         work_s = float((work.runtime_s * work.cores)[known].sum()) / (machines * (self.cores_per_machine or 1))
-        return first, last + 2 * (work_s + float(work.runtime_s[known].max()))
+        return first, last + 2 * (work_s + float(work.runtime_s[known].max())) / self.site.speed
 
     def _where(self, scenario: Scenario) -> str:
         """Return the clusters in words, with what was chosen of them."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +252,15 @@ def test_each_cluster_has_a_walk_of_its_own(run: Run) -> None:
     lines = [line.split(": ", 1)[1] for line in err.splitlines() if line.startswith("machines of ")]
     assert len(lines) == len(set(lines)) == 2
     assert json.loads(out)["metrics"]["completed_share"] == 1
+
+
+def test_without_a_window_capacities_change_until_slow_machines_are_done(run: Run) -> None:
+    words = ("--clusters", "2x64", "--cores-per-machine", "8", "--walk", "4:4:60s", "--router", "RoundRobin")
+    twice = replace(log(), runtime_s=2 * log().runtime_s, estimate_s=2 * log().estimate_s)
+    wl.write_swf(twice, "twice.swf")
+    slow, long = run("simulate", *LOG, *words, "--speed", "0.5"), run("simulate", "-w", "twice.swf", *words)
+    changes = [[line for line in each.err.splitlines() if line.startswith("machines of ")] for each in (slow, long)]
+    assert changes[0] == changes[1] != []
 
 
 def test_the_command_line_has_every_option_of_the_models() -> None:
