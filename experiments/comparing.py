@@ -175,7 +175,7 @@ def compare(
         "packages": {name: metadata.version(name) for name in _PACKAGES},
         **(provenance or {}),
         "workload": summary(workload),
-        "setup": {**setup.shared(chosen), "validate": setup.validate},
+        "setup": {**setup.shared(chosen), "max_requeues": setup.max_requeues, "validate": setup.validate},
         f"{chosen[0].kind}s": {policy.name: policy.formula for policy in chosen},
         "failed": comparison.failed,
         "files": list(comparison.files),

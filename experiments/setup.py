@@ -14,6 +14,7 @@ from experiments.inputs import describe_error
 from experiments.option import FITTED, POLICY, RUN, Models, Option, Seed, Tau, flag_of
 from experiments.policy import HEURISTICS, ROUTERS, TARGETED, Kind, Policy, policy_of
 from experiments.scenario import Scenario
+from simmodels.clusters.outages import MAX_REQUEUES, as_max_requeues
 from simmodels.clusters.site import Site
 from simmodels.engine import Engine, require_engine
 from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, must_be
@@ -61,6 +62,8 @@ class Setup:
         Which engine simulates; all give the same schedule.
     seed
         The seed of all random numbers.
+    max_requeues
+        How often in succession a job may lose all its work before a simulation without a window is stopped.
     validate
         Check that each schedule is legal.
     tau_s
@@ -95,12 +98,14 @@ class Setup:
     options: Annotated[Mapping[str, Any], Models(PANELS)] = field(default_factory=dict)
     engine: Annotated[Engine, Option(RUN)] = "auto"
     seed: Seed = 0
+    max_requeues: Annotated[int, Option(RUN)] = MAX_REQUEUES
     validate: Annotated[bool, Option(RUN)] = False
     tau_s: Tau = 10.0
 
     def __post_init__(self) -> None:
         """Check the values, before anything is run."""
         require_engine(self.engine, self.seed)
+        as_max_requeues(self.max_requeues)
         object.__setattr__(self, "tau_s", as_seconds("tau_s", self.tau_s, above=0))
         chosen = dict(self.options)
         words: Mapping[Kind, str | None] = {"heuristic": self.heuristic, "router": self.router}
@@ -247,6 +252,7 @@ class Setup:
             window_s=scenario.window_s,
             engine=self.engine,
             seed=self.seed,
+            max_requeues=self.max_requeues,
             **options,
         )
         return schedule.validate() if self.validate else schedule

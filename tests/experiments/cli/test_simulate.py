@@ -263,6 +263,15 @@ def test_without_a_window_capacities_change_until_slow_machines_are_done(run: Ru
     assert changes[0] == changes[1] != []
 
 
+def test_a_job_is_lost_as_often_as_the_command_line_allows(run: Run) -> None:
+    words = (*LOG, "--clusters", "2x64", "--cores-per-machine", "8", "--walk", "4:4:60s", "--router", "RoundRobin")
+    assert run("simulate", *words).status == 0
+    for most in (1, 2):
+        status, _, err = run("simulate", *words, "--max-requeues", most)
+        assert (status, f"was lost {most + 1} times in a row by " in err) == (1, True)
+    assert "max_requeues must be an integer from 1 " in run("simulate", *words, "--max-requeues", 0).err
+
+
 def test_the_command_line_has_every_option_of_the_models() -> None:
     own = {"heuristic", "reference"}  # by which the commands say more than an option
     for name in ("simulate", "compare"):
