@@ -111,13 +111,14 @@ class Environment(simpy.Environment):
         Raises
         ------
         RequestError
-            The instant is none, or has passed. Or an earlier run was left by Ctrl-C: an event may have happened in
-            part, and there is no going on from there.
+            The instant is none, or has passed. Or an earlier run failed, or was left by Ctrl-C: an event may have
+            happened in part, and there is no going on from there.
         StoppedError
             Nothing is left to happen, and the event has not happened.
         """
         if self._left:
-            raise RequestError("the run was interrupted in the middle of an instant", "make a new environment")
+            what = "the run failed, or was interrupted in the middle of an instant"
+            raise RequestError(what, "make a new environment")
         self.has_run = True
         if until is not None and not isinstance(until, Event):
             until = as_seconds("until", until, above=self.now, finite=False, also="an event, or None")
@@ -128,14 +129,13 @@ class Environment(simpy.Environment):
             gc.freeze()
         try:
             return super().run(until)
-        except KeyboardInterrupt:
-            self._left = True
+        except BaseException as error:
+            if isinstance(error, RuntimeError) and str(error).startswith("No scheduled events left"):  # SimPy's words
+                what = f"at {self.now:g} s nothing is left to happen, and the event of until has not"
+                raise StoppedError(what, "a Recorder has the schedule so far") from None
+            waited = isinstance(until, Event) and until.triggered and until.value is error  # it is what was asked for
+            self._left = not waited
             raise
-        except RuntimeError as error:
-            if not str(error).startswith("No scheduled events left"):  # as SimPy says it
-                raise
-            what = f"at {self.now:g} s nothing is left to happen, and the event of until has not"
-            raise StoppedError(what, "a Recorder has the schedule so far") from None
         finally:
             if ours:
                 gc.unfreeze()

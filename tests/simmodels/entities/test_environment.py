@@ -42,6 +42,40 @@ def test_the_clock_is_a_float_from_its_start_on() -> None:
     assert env.now == 6.0
 
 
+class Faulty(sm.Scheduler):
+    """Fails at its second decision, before which it starts what it can one after the other."""
+
+    decisions = 0
+
+    def decide(self, _: float) -> Generator[sm.Placement, None, None]:
+        self.decisions += 1
+        yield from map(sm.Placement, self.waiting[:1])
+        if self.decisions == 2:
+            raise ZeroDivisionError
+
+
+def test_a_run_that_failed_does_not_go_on() -> None:
+    env = Environment()
+    scheduler = Faulty(env, sm.Cluster(env, "a", cores=4))
+    sm.Source(env, {"submit_s": [0, 1, 2], "runtime_s": [10, 10, 10], "cores": [1, 1, 1]}, into=scheduler)
+    with pytest.raises(ZeroDivisionError):
+        env.run()
+    for _ in range(2):
+        with refused("the run failed, or was interrupted in the middle of an instant; make a new environment"):
+            env.run()
+    assert (env.now, scheduler.decisions, len(scheduler.running)) == (1.0, 2, 1)
+
+
+def test_a_run_goes_on_after_an_event_that_it_waited_for_failed() -> None:
+    env = Environment()
+    failed, later = env.event(), env.at(3.0)
+    env.at(1.0).callbacks.append(lambda _: failed.fail(ZeroDivisionError("as asked")))
+    with pytest.raises(ZeroDivisionError, match="as asked"):
+        env.run(until=failed)
+    env.run(until=later)
+    assert env.now == 3.0
+
+
 def test_at_hits_an_instant_that_a_timeout_would_miss() -> None:
     missed = 0
     for now, instant in np.random.default_rng(0).random((100, 2)) * (1.0, 100.0) + (0.0, 1.0):
