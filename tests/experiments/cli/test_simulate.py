@@ -45,6 +45,7 @@ def metrics_of(schedule: sm.Schedule) -> dict[str, float | None]:
 
 LOG, FLOWS = ("-w", "log.swf"), ("--workflows", "flows")
 MACHINES = ("--clusters", "1x32", "--cores-per-machine", "8")
+WALKS = ("--clusters", "2x64", "--cores-per-machine", "8", "--walk", "4:4:60s")
 SITE: dict[str, Any] = {"name": "cluster-1", "machines": 4, "cores_per_machine": 8}
 COMBINATIONS: dict[str, tuple[tuple[str, ...], Callable[[], sm.Schedule]]] = {
     "a log by a bid": ((*LOG, "--bid", "SRTF"), lambda: sm.simulate(log(), bid="SRTF")),
@@ -246,7 +247,7 @@ def test_whatever_decides_is_compared(run: Run, case: str) -> None:
 
 
 def test_each_cluster_has_a_walk_of_its_own(run: Run) -> None:
-    words = (*FLOWS, "--clusters", "2x64", "--cores-per-machine", "8", "--walk", "4:4:60s", "--bid", "SRTF", "--json")
+    words = (*FLOWS, *WALKS, "--bid", "SRTF", "--json")
     status, out, err = run("simulate", *words)
     assert status == 0, err
     lines = [line.split(": ", 1)[1] for line in err.splitlines() if line.startswith("machines of ")]
@@ -255,7 +256,7 @@ def test_each_cluster_has_a_walk_of_its_own(run: Run) -> None:
 
 
 def test_without_a_window_capacities_change_until_slow_machines_are_done(run: Run) -> None:
-    words = ("--clusters", "2x64", "--cores-per-machine", "8", "--walk", "4:4:60s", "--router", "RoundRobin")
+    words = (*WALKS, "--router", "RoundRobin")
     twice = replace(log(), runtime_s=2 * log().runtime_s, estimate_s=2 * log().estimate_s)
     wl.write_swf(twice, "twice.swf")
     slow, long = run("simulate", *LOG, *words, "--speed", "0.5"), run("simulate", "-w", "twice.swf", *words)
@@ -264,7 +265,7 @@ def test_without_a_window_capacities_change_until_slow_machines_are_done(run: Ru
 
 
 def test_a_job_is_lost_as_often_as_the_command_line_allows(run: Run) -> None:
-    words = (*LOG, "--clusters", "2x64", "--cores-per-machine", "8", "--walk", "4:4:60s", "--router", "RoundRobin")
+    words = (*LOG, *WALKS, "--router", "RoundRobin")
     assert run("simulate", *words).status == 0
     for most in (1, 2):
         status, _, err = run("simulate", *words, "--max-requeues", most)

@@ -43,7 +43,7 @@ def test_the_clock_is_a_float_from_its_start_on() -> None:
 
 
 class Faulty(sm.Scheduler):
-    """Fails at its second decision, before which it starts what it can one after the other."""
+    """Places the first job that waits; at its second decision it fails then."""
 
     decisions = 0
 
