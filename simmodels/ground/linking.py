@@ -228,6 +228,8 @@ class _KnownFlags(Flags):
     """Flags by which numba looks up what calls mean: of all that are equal, one object.
 
     It does so thousands of times for each function, and compared all forty options each time: a tenth of a first use.
+    They are those of numba's own functions, `np.empty` for one, which it would else compile again for entries, for
+    callees, and for what it calls itself. What is copied copies what it calls: a tenth of a replay under WFP3.
     """
 
     _all: ClassVar[list["_KnownFlags"]] = []
@@ -236,10 +238,12 @@ class _KnownFlags(Flags):
     @classmethod
     def of(cls, flags: Flags) -> "_KnownFlags":
         """Return the object for flags."""
+        known: Any = Flags(flags)
+        known.no_cpython_wrapper, known.no_cfunc_wrapper = True, False
         for each in cls._all:
-            if each == flags:
+            if each == known:
                 return each
-        cls._all.append(cls(flags))
+        cls._all.append(cls(known))
         return cls._all[-1]
 
     def copy(self) -> Flags:
@@ -270,6 +274,13 @@ class _Flags(Flags):
         return _KnownFlags.of(self) if first else Flags(self)
 
 
+_sizes: Final[dict[int, tuple[Any, int]]] = {}
+"""By the identity of a type of LLVM's: the type, which keeps it, and how many bytes one takes.
+
+Numba asks for each variable, for a debugger, and llvmlite has LLVM parse a module with one each time.
+"""
+
+
 class _Compiler(CompilerBase):
     """Numba's compiler, with another lowering."""
 
@@ -278,6 +289,14 @@ class _Compiler(CompilerBase):
     def __init__(self, *args: Any, **named: Any) -> None:  # noqa: ANN401  numba's
         super().__init__(*args, **named)
         self.state.flags = _Flags(self.state.flags)
+        measure = self.state.targetctx.get_abi_sizeof
+
+        def size_of(kind: Any) -> int:  # noqa: ANN401  llvmlite's
+            if id(kind) not in _sizes:
+                _sizes[id(kind)] = kind, measure(kind)
+            return _sizes[id(kind)][1]
+
+        self.state.targetctx = self.state.targetctx.subtarget(get_abi_sizeof=size_of)
 
     def define_pipelines(self) -> list[Any]:
         """Return the one pipeline, in the form that numba asks for."""
@@ -305,13 +324,13 @@ def _reduce(result: Any, keep: Callable[[bytes], str]) -> tuple[Any, ...]:  # no
     function.typemap = function.calltypes = None  # as numba does: they are not needed, and pickling them may fail
     bodies = {name: (keep(bitcode), lines) for name, (bitcode, lines) in library.bodies.items()}
     own = keep(library._final_module.as_bitcode())  # noqa: SLF001  as numba does
-    about = function, result.environment, result.signature, str(result.type_annotation), result.reload_init
+    about = function, result.environment, result.signature, result.reload_init
     return (library.name, own, bodies, library.counting), *about
 
 
 def _rebuild(target_context: Any, kept: Any, find: Callable[[str], bytes]) -> Any:  # noqa: ANN401  numba's
     """Return the callee of which this was kept."""
-    (name, own, bodies, known), function, environment, signature, annotation, reload_init = kept
+    (name, own, bodies, known), function, environment, signature, reload_init = kept
     for initialise in reload_init:
         initialise()
     library = _Callee(target_context.codegen(), name)
@@ -326,7 +345,7 @@ def _rebuild(target_context: Any, kept: Any, find: Callable[[str], bytes]) -> An
         environment=environment,
         entry_point=object(),
         fndesc=function,
-        type_annotation=annotation,
+        type_annotation=None,
         signature=signature,
         objectmode=False,
         lifted=(),

@@ -13,7 +13,7 @@ from numba import njit, types
 from numba.core.compiler import Flags
 from numba.core.runtime import _nrt_python, rtsys
 from numba.core.targetconfig import ConfigStack
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 import simmodels
 from simmodels.ground import compiled as module
@@ -73,21 +73,45 @@ def test_what_calls_mean_is_looked_up_by_known_flags(linked: bool) -> None:
     assert all(isinstance(each, linking._KnownFlags) is linked for each in found)
 
 
-def test_known_flags_are_equal_to_equal_ones_and_copies_of_them_may_be_changed() -> None:
-    given = Flags()
+def test_known_flags_are_those_of_numbas_own_functions_and_copies_of_them_may_be_changed() -> None:
+    given, own = Flags(), Flags()
+    given.no_cfunc_wrapper = own.no_cpython_wrapper = True
     known = linking._KnownFlags.of(given)
-    given.nrt = True
-    assert known != given
     assert known is linking._KnownFlags.of(Flags())
-    assert (known == Flags(), Flags() == known, hash(known)) == (True, True, hash(Flags()))
+    assert (known == own, own == known, hash(known)) == (True, True, hash(Flags()))
+    given.nrt = True
+    assert known != linking._KnownFlags.of(given)
     changed = known.copy()
     changed.nrt = True
-    assert changed == given
+    assert changed == linking._KnownFlags.of(given)
     assert not known.nrt
     first, second = (of_function := linking._Flags(given)).copy(), of_function.copy()
     assert first is linking._KnownFlags.of(given)
     assert type(second) is Flags
     assert second == given
+
+
+def test_a_function_of_numbas_is_compiled_once_whatever_calls_it(linked: bool) -> None:
+    asked = []
+
+    def called(x: int) -> int:
+        return x
+
+    @overload(called, strict=False)  # strict would compare how they are annotated
+    def _(x: object) -> Callable[[int], int]:
+        asked.append(x)
+        return lambda x: x + 1
+
+    @compiled
+    def first(x):  # noqa: ANN001, ANN202
+        return called(x)
+
+    @compiled
+    def last(x):  # noqa: ANN001, ANN202
+        return first(called(x))
+
+    assert last(1) == 3
+    assert len(asked) == 1
 
 
 def test_calls_answer_the_same_linked_or_not(linked: bool) -> None:
