@@ -137,7 +137,7 @@ class KeptCode:
             file = self._file(signature, result.target_context.codegen().magic_tuple())
             folder().mkdir(mode=0o700, parents=True, exist_ok=True)
             _write(folder() / file, dumps(self._form.reduce(result, _keep)))
-            _forget_oldest()
+            _forget_oldest(folder())
         except OSError:
             self._unkept(f"no folder for it can be written, or the disk is full; set {CODE_FOLDER} to one with room")
         except UnknownValueError as error:
@@ -200,10 +200,11 @@ def _find(place: Path, name: str) -> bytes:
     return _read(place / f"{name}.bitcode")
 
 
-def _forget_oldest() -> None:
-    """Remove what was not used for longest, if there is more than is kept."""
+@functools.cache
+def _forget_oldest(place: Path) -> None:
+    """Remove what was not used for longest, if there is more than is kept: once a process, which adds little."""
     files = []
-    for path in folder().iterdir():
+    for path in place.iterdir():
         with suppress(FileNotFoundError):  # another process forgot it
             files.append((path, path.stat()))
     size = sum(about.st_size for _, about in files)
