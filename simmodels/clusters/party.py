@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.ground.later import later
-from simmodels.ground.numbers import MOST, Ints
+from simmodels.ground.numbers import INT64_MAX, MOST, Ints
 from simmodels.units import MINUTE
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
     pd = later("pandas")
 
-NO_LIMIT: Final = np.iinfo(np.int64).max
+NO_LIMIT: Final = INT64_MAX
 _DENSE: Final = 4  # up to that many values an entry, to mark them is faster than to hash entries
 
 

@@ -16,6 +16,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
 
+INT64_MIN: Final = -(2**63)
+INT64_MAX: Final = 2**63 - 1
 MOST: Final = 2**53
 """Whole numbers up to this are exact as floats; from here on the next float is more than 1 away."""
 

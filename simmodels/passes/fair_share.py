@@ -7,12 +7,13 @@ import numpy as np
 from numba import types
 
 from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import INT64_MIN
 from simmodels.ground.on_demand import on_demand
 from simmodels.structures.fair_state import FAIR_STATE, PARENT, used_with_parts
 from simmodels.structures.queue_state import SHARES
 from simmodels.structures.sorted_blocks import sort_pairs
 
-_BEFORE = np.iinfo(np.int64).min
+_BEFORE = INT64_MIN
 
 
 @compiled

@@ -3,6 +3,7 @@
 import numpy as np
 
 from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import INT64_MIN
 from simmodels.structures.agenda import pop, push
 from simmodels.structures.arrays import grown
 from simmodels.structures.auction_state import BY_CLUSTER, RUNNING
@@ -92,7 +93,7 @@ def reserve(auction, task, now):
     least = np.inf  # when it can run first, by what has been looked at
     for cluster in range(free.size):
         if not auction.offers[auction.kind[task], cluster]:
-            free[cluster] = np.iinfo(np.int64).min  # it never has enough
+            free[cluster] = INT64_MIN  # it never has enough
             continue
         if auction.network == BY_CLUSTER:
             first[cluster] = max(now, arrival_on(auction, task, cluster))

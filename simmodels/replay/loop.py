@@ -10,6 +10,7 @@ the decision costs; while machines drain or are about to go, O(machines + runnin
 import numpy as np
 
 from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import INT64_MAX
 from simmodels.ground.signals import heed_signals
 from simmodels.passes import auction_events, placement_events, queue_events, switching
 from simmodels.replay.occupancy import begin, leave_idle, lose_all, occupy, occupy_lowest, offer, switch_off, vacate
@@ -156,8 +157,7 @@ def _repaired(powers, before, begins):
 
     `before` are the repairs of each cluster from which on they are counted; written if the count `begins`.
     """
-    most = np.iinfo(np.int64).max
-    least = most
+    least = INT64_MAX
     for cluster in range(powers.size):
         if powers[cluster] == 0:
             continue
@@ -166,7 +166,7 @@ def _repaired(powers, before, begins):
             if begins:
                 before[cluster] = failures.sum()
             least = min(least, failures.sum() - before[cluster])
-    return least if least < most else 0
+    return least if least < INT64_MAX else 0
 
 
 @compiled

@@ -7,6 +7,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import INT64_MAX
 from simmodels.passes import switching
 from simmodels.replay.power import switch_off_drained, warned
 from simmodels.replay.runs import begin_run, lose_run
@@ -248,7 +249,7 @@ def lose_all(occupancy, runs, power, cluster, now):
         attempt = runs.heap[k]
         if occupancy.of[runs.machine[attempt]] != cluster:
             continue
-        first, last, turn = occupancy.state.size, np.int64(-1), np.iinfo(np.int64).max
+        first, last, turn = occupancy.state.size, np.int64(-1), INT64_MAX
         for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
             low = occupancy.machine[run]
             for machine in range(low, low + occupancy.machines[run]):

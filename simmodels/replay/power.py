@@ -11,7 +11,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
-from simmodels.ground.numbers import Floats, Ints
+from simmodels.ground.numbers import INT64_MAX, Floats, Ints
 from simmodels.passes import switching
 from simmodels.replay.outages import (
     DOZE,
@@ -151,7 +151,7 @@ def next_switch(power):
 @compiled
 def _may_take_jobs(power):
     """Return how many machines may take jobs: as many as the changes leave that are announced and still to come."""
-    may = np.iinfo(np.int64).max
+    may = INT64_MAX
     for k in range(power.next_change, power.farthest + 1):
         if power.announced[k]:
             may = min(may, power.machines[k])

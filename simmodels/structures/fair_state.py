@@ -11,6 +11,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import INT64_MIN
 from simmodels.structures.arrays import grown
 from simmodels.structures.structure import Handle, Structure
 
@@ -82,7 +83,7 @@ def new_fair(slots, nodes, period, decay, classic, damping):
     made.node = np.zeros(slots, np.int64)
     made.period, made.decay = period, decay
     made.classic, made.damping = classic, damping
-    made.tick = np.iinfo(np.int64).min
+    made.tick = INT64_MIN
     made.stale = True
     made.cell = np.empty(1)
     made.cell[0] = np.int64(made.factor.ctypes.data)

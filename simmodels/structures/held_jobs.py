@@ -24,6 +24,7 @@ Orders that move with time, and conservative backfilling, go through all that wa
 import numpy as np
 
 from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import INT64_MAX
 from simmodels.structures.arrays import grown
 from simmodels.structures.limit_state import full_for_all, has_room, held_slots, is_barred, room_of
 from simmodels.structures.sorted_blocks import (
@@ -449,7 +450,7 @@ def _move_party(queue, v, slot, free, extra, now, shadow):
 @compiled
 def _least(limits, ordered, lane_of, lane, of_jobs):
     """Return the least cores, core-seconds and estimate of the entries of a lane: of jobs, or of cohorts."""
-    cores = core_s = np.iinfo(np.int64).max
+    cores = core_s = INT64_MAX
     estimate = np.inf
     c, i = seek(ordered, -np.inf, -1, lane_of, lane)
     while c < ordered.blocks:

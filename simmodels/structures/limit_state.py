@@ -15,6 +15,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled, inlined
+from simmodels.ground.numbers import INT64_MAX
 from simmodels.structures.arrays import grown, grown_rows
 from simmodels.structures.sorted_blocks import SORTED_BLOCKS, copy_slots, new_sorted_blocks
 from simmodels.structures.structure import Handle, Structure
@@ -172,7 +173,7 @@ def slot_columns(limits):
 def lift(limits):
     """Let every party have any amount; return what each may have, for `restore`. What is outside stays there."""
     most = limits.most
-    limits.most = np.full(most.shape, np.iinfo(np.int64).max)
+    limits.most = np.full(most.shape, INT64_MAX)
     limits.may_enter = False
     return most
 
@@ -253,7 +254,7 @@ def has_room(limits, party):
 def room_of(limits, cohort):
     """Return how many cores, and core-seconds, may be added to all parties of a cohort."""
     most, used = limits.most, limits.used
-    cores = core_s = np.iinfo(np.int64).max
+    cores = core_s = INT64_MAX
     for k in range(limits.parties.shape[1]):
         party = limits.parties[cohort, k]
         if party >= 0:

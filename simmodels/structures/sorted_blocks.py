@@ -20,6 +20,7 @@ from numba import from_dtype, types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import INT64_MAX, INT64_MIN
 from simmodels.structures.arrays import grown, grown_rows, move
 from simmodels.structures.structure import Handle, Structure
 
@@ -44,7 +45,7 @@ class SortedBlocks(Handle):
 
 ENTRY: Final = np.dtype([("key", np.float64), ("slot", np.int64), ("cores", np.int64), ("estimate", np.float64)])
 
-_UNKNOWN: Final = int(np.iinfo(np.int64).min)
+_UNKNOWN: Final = INT64_MIN
 """Stands for the least cores of a block that lost an entry of the least cores, or estimate: who asks looks for it."""
 
 _I1 = types.int64[::1]
@@ -72,7 +73,9 @@ def new_sorted_blocks(blocks):
     made.min_cores = np.empty(blocks, np.int64)
     made.min_estimate = np.empty(blocks, np.float64)
     made.sum_cores = np.zeros(blocks, np.int64)
-    made.chain = np.arange(blocks).view(np.uint64)
+    made.chain = np.empty(blocks, np.uint64)
+    for b in range(blocks):
+        made.chain[b] = b
     return made
 
 
@@ -149,7 +152,7 @@ def _open_block(ordered, c):
     chain[c] = b
     ordered.blocks += 1
     ordered.count[b] = 0
-    ordered.min_cores[b] = np.iinfo(np.int64).max
+    ordered.min_cores[b] = INT64_MAX
     ordered.min_estimate[b] = np.inf
     ordered.sum_cores[b] = 0
     return b
@@ -340,7 +343,7 @@ def refill(ordered, key, slot, cores, estimate, n):
 @compiled
 def least_cores(ordered):
     """Return the least number of cores an entry needs (a huge number when there is none)."""
-    least = np.iinfo(np.int64).max
+    least = INT64_MAX
     for c in range(ordered.blocks):
         least = min(least, least_of(ordered, ordered.chain[c]))
     return least
