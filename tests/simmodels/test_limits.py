@@ -298,3 +298,11 @@ def test_limits_are_read_from_a_table_and_from_a_file(tmp_path: Path) -> None:
         sm.Limits.of(tmp_path / "bad.csv")
     with pytest.raises(sm.FileFormatError, match="cannot be read: no such file"):
         sm.Limits.of(tmp_path / "none.csv")
+    for text, error in (
+        ("", "without rows"),
+        ("[[limits]]\njobs = 2\n", "unknown entry of limits 'limits'; did you mean limit"),
+        ("[[limit]]\njobs = 2\n[more]\njobs = 3\n", "unknown entry of limits 'more'"),
+    ):
+        toml.write_text(text)
+        with pytest.raises(sm.FileFormatError, match=error):
+            sm.Limits.of(toml)
