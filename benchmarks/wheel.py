@@ -7,7 +7,6 @@ What such code costs is printed: how long replays take with it, and with code th
 """
 
 import argparse
-import contextlib
 import json
 import os
 import platform
@@ -44,7 +43,7 @@ _PAIRS: Final = 5
 
 def simulations(log: sm.Workload) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     """Yield work and options of simulations that have, together, the compiled code that simulations may need."""
-    limits = [{"by": "user", "jobs": 3, "submitted": 9}, {"by": "user", "value": 1, "cores": 64}]
+    limits = [{"by": "user", "jobs": 3, "cores": 64, "submitted": 9}]
     queues: list[Mapping[str, Any]] = [{"decide": "event", "overrun": "kill"}]
     for each in get_args(Backfilling):
         queues.append({"backfilling": each, "threshold_s": sm.HOUR, "queue_depth": 9})
@@ -69,12 +68,12 @@ def simulations(log: sm.Workload) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     for heuristic in get_args(Heuristic):
         reference = {} if heuristic == "FirstFit" else {"reference": log}
         narrow = log.take(log.cores <= 4)
-        yield from ((narrow, {"on": site, "heuristic": heuristic, **reference}) for site in (machines, mixed))
+        yield narrow, {"on": machines, "heuristic": heuristic, **reference}
     flows = wl.market_workload(8, cores=200, seed=1)
     sites = [sm.Site(name="a", cores=128, kind="Kind1"), sm.Site(name="b", cores=128, kind="Kind2")]
     for bid in sm.bids():
         yield flows, {"on": sites, "bid": bid}
-    yield flows, {"on": sites, "bid": "PVR", "backfilling": "easy", "prices": True, "budgets": True, "admission": 0.1}
+    yield flows, {"on": sites, "bid": "PV", "backfilling": "easy", "prices": True, "budgets": True, "admission": 0.1}
     yield log, {"on": [mixed], "bid": "SRTF", "backfilling": "greedy"}
     yield log, {"on": [64, 64], "router": "EarliestStart"}
 
@@ -83,9 +82,8 @@ def use_all() -> None:
     """Have the code of simulations, on either engine, and of what else is compiled, compiled and kept."""
     log = wl.tsafrir_estimates(wl.lublin(jobs=150, cores=32, load=0.9, seed=1), seed=1)
     for work, options in simulations(log):
-        for engine in ("compiled", "simpy"):
-            with contextlib.suppress(sm.RequestError):  # the compiled engine has no routers
-                sm.simulate(work, engine=engine, **options).metrics()
+        for engine in ("auto", "simpy"):
+            sm.simulate(work, engine=engine, **options).metrics()
     sm.simulate_many([log.head(50)], ["FCFS", "WFP3"], cores=32)
     sm.score_jobs(sm.draw_pairs(log, 1, seed=1), 1000)
     for order in ("FCFS", "WFP3"):
