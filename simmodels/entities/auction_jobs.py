@@ -119,7 +119,8 @@ class AuctionJobs:
             The instant, in seconds.
         """
         of_tasks = [bisect_right(self._first_task, task) - 1 for task in ended]
-        jobs = list(dict.fromkeys([*of_tasks, *auction_events.due_by(self._state, now).tolist(), *arrived]))
+        due = sorted(auction_events.due_by(self._state, now).tolist())
+        jobs = list(dict.fromkeys([*of_tasks, *due, *arrived]))
         return [job for job, done in zip(jobs, done_as(self._state, jobs), strict=True) if done is None]
 
     def done(self, jobs: Sequence[int]) -> list[tuple[Workflow, Done]]:

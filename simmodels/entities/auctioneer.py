@@ -259,7 +259,7 @@ class Auctioneer(Router):
     def _waiting_by_group(self) -> list[list[int]]:
         """Return the numbers of the tasks that wait for an auction; those of a group hold each other back."""
         groups = 1 if self.options.blocking == "all" else len(self._kinds.names) + 2
-        return [auction_events.waiting_tasks(self._state, group).tolist() for group in range(groups)]
+        return [sorted(auction_events.waiting_tasks(self._state, group).tolist()) for group in range(groups)]
 
     def stuck(self, most: Mapping[Cluster, int]) -> Sequence[Job]:
         """Return the tasks that wait here and never start: too wide ones, and all that these hold back for good."""

@@ -316,8 +316,8 @@ def states_of(auction, jobs):
 
 @compiled
 def due_by(auction, now):
-    """Return the jobs, by number, whose deadline is reached by an instant; some may have been done before."""
-    return np.sort(auction.due_job[: auction.due_size][auction.due_time[: auction.due_size] <= now])
+    """Return the jobs, in any order, whose deadline is reached by an instant; some may have been done before."""
+    return auction.due_job[: auction.due_size][auction.due_time[: auction.due_size] <= now]
 
 
 @compiled
@@ -415,5 +415,5 @@ def all_waiting(auction):
 
 @compiled
 def waiting_tasks(auction, group):
-    """Return the tasks in the queue of a group, by number."""
-    return np.sort(auction.heap[group, : auction.waiting[group]])
+    """Return the tasks in the queue of a group, in any order."""
+    return auction.heap[group, : auction.waiting[group]].copy()

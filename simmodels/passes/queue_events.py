@@ -28,6 +28,7 @@ from simmodels.passes.limiting import (
     take_from_outside,
 )
 from simmodels.passes.queue_order import key_for, let_start, make_scratch, sort_moving
+from simmodels.structures.arrays import put
 from simmodels.structures.classes import expect_back, have_started, new_classes, places
 from simmodels.structures.limit_state import lift, restore
 from simmodels.structures.profile import lasts_until
@@ -408,7 +409,7 @@ def instant(address, now, slots, ends, arrivals):
     take_note(queue, now, slots, ends, arrivals)
     starts = decide(queue, now, None)
     if starts <= slots.size:
-        slots[:starts] = queue.placed[:starts]
+        put(slots, 0, queue.placed, starts)
     return starts
 
 

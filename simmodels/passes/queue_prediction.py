@@ -22,7 +22,7 @@ from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.passes.limiting import release_all
 from simmodels.passes.queue_order import place_of
-from simmodels.structures.arrays import grown
+from simmodels.structures.arrays import grown, lowest
 from simmodels.structures.line_plan import line_plan_at, make_room, shape_of
 from simmodels.structures.profile import (
     add,
@@ -332,7 +332,7 @@ def _extend(queue, plan, now, coming, known, jobs):
             blocked = start == np.inf
         if not blocked:
             until = lasts_until(start, length)
-            together = profile.free[i:j].min() // cores
+            together = lowest(profile.free[i:j]) // cores
             last = min(alike, k + together)
             if profile.segments + 2 > profile.time.size:
                 profile.time = grown(profile.time, 2 * profile.time.size)

@@ -25,9 +25,9 @@ from simmodels.replay.runs import (
     record_power,
 )
 from simmodels.replay.sleep import note_idle, note_power
-from simmodels.structures.arrays import grown
+from simmodels.structures.arrays import grown, lowest
 from simmodels.structures.queue_state import queue_size, waiting_cores
-from simmodels.structures.sorted_blocks import total_cores
+from simmodels.structures.sorted_blocks import sort_pairs, total_cores
 from simmodels.structures.structure import found_at
 
 _power_at = found_at(POWER)
@@ -91,17 +91,16 @@ def _start_placed(placer, runs, speed, now):
 @compiled
 def _lose_placed(placer, runs, power, now):
     """End what a placer's machines ran that went, in the order in which they went; return its slots."""
-    lost = np.empty(runs.size, np.int64)
-    turn = np.empty(runs.size, np.int64)
-    losses = 0
+    lost, turns, order, losses = np.empty(runs.size, np.int64), np.empty(runs.size), np.arange(runs.size), 0
     for machine in np.flatnonzero(power.state == switching.OFF):
         slot = placer.first[machine]
         while slot != NOWHERE:
-            lost[losses], turn[losses] = slot, power.turn[machine]
+            lost[losses], turns[losses] = slot, power.turn[machine]
             losses += 1
             lose_run(runs, slot, warned(power, machine), now)
             slot = placer.after[slot]
-    return lost[:losses][np.argsort(turn[:losses], kind="mergesort")]
+    sort_pairs(turns, order, np.empty(losses), np.empty(losses, np.int64), losses)
+    return lost[order[:losses]]
 
 
 @compiled
@@ -260,7 +259,7 @@ def _switch_all(placer, occupancy, runs, powers, touched, more, now):
 @compiled
 def _take_note(queue, auction, placer, runs, states, speed, more, lost, now):
     """Let the one that decides take note of machines that were switched, and of attempts that were lost."""
-    slowest = speed.min() if lost.size else 1.0
+    slowest = lowest(speed) if lost.size else 1.0
     if queue is not None:
         if more[0] != 0:
             queue_events.change_capacity(queue, more[0])

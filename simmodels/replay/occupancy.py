@@ -12,8 +12,9 @@ from simmodels.passes import switching
 from simmodels.replay.power import switch_off_drained, warned
 from simmodels.replay.runs import begin_run, lose_run
 from simmodels.replay.sleep import note_idle
-from simmodels.structures.arrays import grown
+from simmodels.structures.arrays import grown, lowest
 from simmodels.structures.bits import WORD, from_on, has, least, span
+from simmodels.structures.sorted_blocks import sort_pairs
 from simmodels.structures.structure import Handle, Structure, copied
 
 
@@ -80,7 +81,7 @@ def new_occupancy(state, size, speed, first_of, jobs):
     made.slowest = np.empty(first_of.size - 1)
     made.even = True
     made.free = size.copy()
-    made.offered = np.where(state == switching.OPEN, size, 0)
+    made.offered = size * (state == switching.OPEN)
     made.state = state
     made.listed = np.zeros(machines // WORD + 1, np.uint64)
     made.open = np.zeros(machines // WORD + 1, np.uint64)
@@ -90,7 +91,7 @@ def new_occupancy(state, size, speed, first_of, jobs):
     made.machines = np.empty(64 + _RUNS * jobs, np.int32)
     made.cores = np.empty(64 + _RUNS * jobs, np.int64)
     for cluster in range(first_of.size - 1):
-        slowest = speed[first_of[cluster] : first_of[cluster + 1]].min()
+        slowest = lowest(speed[first_of[cluster] : first_of[cluster + 1]])
         made.slowest[cluster] = slowest
         for machine in range(first_of[cluster], first_of[cluster + 1]):
             made.of[machine] = cluster
@@ -242,8 +243,7 @@ def leave_idle(occupancy, attempt, sleep, now):
 @compiled
 def lose_all(occupancy, runs, power, cluster, now):
     """End the attempts on machines of a cluster that went, in the order in which they went; return their slots."""
-    lost = np.empty((runs.size, 2), np.int64)  # its place in the order in which they went, and attempt
-    why = np.empty(runs.size)
+    turns, lost, why = np.empty(runs.size), np.empty(runs.size, np.int64), np.empty(runs.size)
     losses = 0
     for k in range(runs.size):
         attempt = runs.heap[k]
@@ -260,16 +260,19 @@ def lose_all(occupancy, runs, power, cluster, now):
                     elif went == turn:
                         first, last = min(first, machine), max(last, machine)
         if last >= 0:
-            lost[losses, 0] = turn * occupancy.state.size + first
-            lost[losses, 1] = attempt
+            turns[losses] = turn * occupancy.state.size + first  # when it went
+            lost[losses] = attempt * runs.size + losses  # the earlier attempt first; and where the reason is
             why[losses] = warned(power, last - occupancy.first_of[cluster])  # as each machine that goes says it again
             losses += 1
-    order = np.argsort(lost[:losses, 0] * (runs.count + 1) + lost[:losses, 1])
-    for k in order:
-        lose_run(runs, runs.slot[lost[k, 1]], why[k], now)
-        vacate(occupancy, lost[k, 1])
-        leave_idle(occupancy, lost[k, 1], power.outages.sleep, now)
-    return runs.slot[lost[order, 1]]
+    sort_pairs(turns, lost, np.empty(losses), np.empty(losses, np.int64), losses)
+    room = runs.size
+    for k in range(losses):
+        attempt = lost[k] // room
+        lost[k], reason = runs.slot[attempt], why[lost[k] % room]
+        lose_run(runs, lost[k], reason, now)
+        vacate(occupancy, attempt)
+        leave_idle(occupancy, attempt, power.outages.sleep, now)
+    return lost[:losses]
 
 
 @compiled

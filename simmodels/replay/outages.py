@@ -16,6 +16,7 @@ from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Flags, Floats, Ints
 from simmodels.passes import switching
 from simmodels.replay.sleep import SLEEP, come, doze
+from simmodels.structures.arrays import put
 from simmodels.structures.structure import Handle, Structure
 
 _AHEAD: Final = 0
@@ -110,12 +111,15 @@ def new_outages(life, repair, planned, sleep, begin):
     made.failed = np.zeros(max(failing, planned.of.shape[1]), np.bool_)
     made.start, made.end, made.mode, made.of = planned.start, planned.end, planned.mode, planned.of
     made.notified = np.minimum(np.maximum(planned.start - planned.notice, begin), planned.start)
-    made.phase = np.where(made.notified < planned.start, _AHEAD, _NOTICED)
+    made.phase = np.full(windows, _NOTICED)
     made.held = np.zeros_like(planned.of)
     made.drains = np.zeros_like(planned.of)
     for machine in range(failing):
         made.at[machine] = begin + life[machine, 0]
-    made.at[failing : failing + windows] = made.notified
+    put(made.at, failing, made.notified, windows)
+    for window in range(windows):
+        if made.notified[window] < planned.start[window]:
+            made.phase[window] = _AHEAD
     look_ahead(made)
     return made
 
@@ -191,10 +195,8 @@ def carry_out(outages, which, now):
     if outages.phase[k] == _NOTICED:
         say(outages, which, outages.start[k])
     elif outages.phase[k] == _BEGUN:
-        if outages.mode[k] == switching.DRAIN:
-            outages.drains[k] = outages.of[k]
-        else:
-            outages.held[k] = outages.of[k]
+        goes_off = outages.drains if outages.mode[k] == switching.DRAIN else outages.held
+        put(goes_off[k], 0, outages.of[k], outages.of.shape[1])
         say(outages, which, outages.end[k])
     else:
         outages.held[k] = False

@@ -1,4 +1,7 @@
-"""Entries of arrays that move within them, and longer copies of arrays, for lists that grow."""
+"""Entries of arrays: moved within one, put into another, copied into a longer one, and the least of them.
+
+Loops: numba compiles a dozen functions for an array that is put into a part of another, or for the least of one.
+"""
 
 from typing import Any
 
@@ -35,6 +38,22 @@ def grown(column, room):
     for i in range(column.size):
         out[i] = column[i]
     return out
+
+
+@compiled
+def put(column, first, values, count):
+    """Put the first `count` values into a column, from place `first` on."""
+    for i in range(count):
+        column[first + i] = values[i]
+
+
+@compiled
+def lowest(column):
+    """Return the least entry of a column, which has one."""
+    found = column[0]
+    for each in column:
+        found = min(found, each)
+    return found
 
 
 @compiled

@@ -15,7 +15,9 @@ import numpy as np
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.ground.signals import heed_signals
+from simmodels.structures.arrays import put
 from simmodels.structures.profile import Profile, add, earliest, lasts_until, least_free, new_profile, reset
+from simmodels.structures.sorted_blocks import sort_pairs
 
 
 class Classes(NamedTuple):
@@ -55,13 +57,23 @@ def new_classes(goes, free, running):
     running
         int64[k, 4]: slot, first machine, how many, and cores of each, of what runs there; a slot may have several rows.
     """
-    instants = np.unique(np.append(goes[~np.isnan(goes)], np.inf))
-    of = np.full(goes.size, -1)
-    cores = np.zeros(instants.size, np.int64)
+    instant, machines, n = np.empty(goes.size + 1), np.empty(goes.size + 1, np.int64), 0
     for machine in range(goes.size):
         if not np.isnan(goes[machine]):
-            of[machine] = np.searchsorted(instants, goes[machine])
-            cores[of[machine]] += free[machine]
+            instant[n], machines[n] = goes[machine], machine
+            n += 1
+    sort_pairs(instant, machines, np.empty(n), np.empty(n, np.int64), n)
+    of, cores, last = np.full(goes.size, -1), np.zeros(n + 1, np.int64), -1
+    for k in range(n):
+        if last < 0 or instant[k] > instant[last]:
+            last += 1
+            instant[last] = instant[k]
+        of[machines[k]] = last
+        cores[last] += free[machines[k]]
+    if last < 0 or instant[last] < np.inf:
+        last += 1
+        instant[last] = np.inf
+    last += 1
     parts = [(np.int64(-1), np.int64(-1), np.int64(0)) for _ in range(0)]
     for k in range(running.shape[0]):
         slot, first, machines, each = running[k]
@@ -72,7 +84,7 @@ def new_classes(goes, free, running):
                 parts[-1] = (slot, of[machine], parts[-1][2] + each)
             else:
                 parts.append((slot, of[machine], each))
-    return Classes(instants, of, cores, [new_profile(0.0, 0) for _ in range(instants.size)], parts)
+    return Classes(instant[:last], of, cores[:last], [new_profile(0.0, 0) for _ in range(last)], parts)
 
 
 @compiled
@@ -199,7 +211,7 @@ def places(classes, known, free):
         slot, machine, cores = found[k]
         j = k
         while j > 0 and out[j - 1, 0] == slot and out[j - 1, 1] > machine:
-            out[j] = out[j - 1]
+            put(out[j], 0, out[j - 1], 3)
             j -= 1
         out[j, 0], out[j, 1], out[j, 2] = slot, machine, cores
     return out

@@ -16,7 +16,7 @@ from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.numbers import INT64_MAX
-from simmodels.structures.arrays import grown, grown_rows
+from simmodels.structures.arrays import grown, grown_rows, put
 from simmodels.structures.sorted_blocks import SORTED_BLOCKS, copy_slots, new_sorted_blocks
 from simmodels.structures.structure import Handle, Structure
 
@@ -157,7 +157,8 @@ def set_cohorts(limits, first, parties):
         limits.first_outside = grown(limits.first_outside, room)
         limits.first_outside[known:] = -1
         limits.last_outside = grown(limits.last_outside, room)
-    limits.parties[first:last] = parties
+    for cohort in range(first, last):
+        put(limits.parties[cohort], 0, parties[cohort - first], parties.shape[1])
     limits.jobs_held[first:last] = 0
     limits.awaits[first:last] = -1
     limits.cohort_at[first:last] = -1

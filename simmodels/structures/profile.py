@@ -13,7 +13,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled, inlined
-from simmodels.structures.arrays import grown
+from simmodels.structures.arrays import grown, put
 from simmodels.structures.structure import Handle, Structure
 
 
@@ -50,8 +50,8 @@ def _segments(profile):
 
 @compiled
 def _copy(profile, times, free):
-    times[:] = profile.time[: profile.segments]
-    free[:] = profile.free[: profile.segments]
+    put(times, 0, profile.time, profile.segments)
+    put(free, 0, profile.free, profile.segments)
 
 
 @compiled

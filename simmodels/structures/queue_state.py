@@ -12,7 +12,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
-from simmodels.structures.arrays import grown
+from simmodels.structures.arrays import grown, put
 from simmodels.structures.fair_state import FAIR_STATE, FairState
 from simmodels.structures.held_jobs import release_all
 from simmodels.structures.limit_state import LIMIT_STATE, LimitState, grow_slots
@@ -312,7 +312,7 @@ def waiting_slots(queue):
 def started_slots(queue, starts, room):
     """Return int64[room]: first the slots that the last decision started."""
     out = np.empty(room, np.int64)
-    out[:starts] = queue.placed[:starts]
+    put(out, 0, queue.placed, starts)
     return out
 
 
@@ -320,11 +320,13 @@ def started_slots(queue, starts, room):
 def slots_beyond(queue):
     """Return int64[k], the slots that wait outside the window of queue_depth, or the queue, in order of arrival."""
     if queue.limited and queue.limits.counts_submitted:  # without a window
-        return np.flatnonzero(queue.phase == OUTSIDE)
-    out = np.empty(queue.arrived - queue.visible_below, np.int64)
+        first, phase = 0, OUTSIDE
+    else:
+        first, phase = queue.visible_below, WAITING
+    out = np.empty(queue.arrived - first, np.int64)
     n = 0
-    for slot in range(queue.visible_below, queue.arrived):
-        if queue.phase[slot] == WAITING:
+    for slot in range(first, queue.arrived):
+        if queue.phase[slot] == phase:
             out[n] = slot
             n += 1
     return out[:n]

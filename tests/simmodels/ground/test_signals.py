@@ -20,6 +20,8 @@ from tests.processes import until, worked_s
 ROOT = Path(__file__).resolve().parents[3]
 
 SESSION = """
+import gc
+
 import numpy as np
 import simmodels as sm
 
@@ -54,6 +56,7 @@ WORK = {
 }
 for name, work in WORK.items():
     before = list(work(20))
+    gc.collect()  # what the compiler left: Python ignores an interrupt that comes into a finalizer
     try:
         print("begun", name, flush=True)
         work(None)
