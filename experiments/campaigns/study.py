@@ -78,6 +78,30 @@ class Design:
     factors: Mapping[str, tuple[Value, ...]]
     replications: int
 
+    def values(self, name: str) -> tuple[Value, ...]:
+        """Return the values that a factor has, or the one of a parameter."""
+        return self.factors[name] if name in self.factors else (self.parameters[name],)
+
+    def require_known(self, **known: Iterable[str]) -> None:
+        """Refuse (`UnknownNameError`, `RequestError`) names that are not among those known, by parameter or factor."""
+        for name, names in known.items():
+            for value in self.values(name):
+                require_known(name, value, names)
+
+    def require_integers(self, least: int, *names: str, or_none: bool = False) -> None:
+        """Refuse values of parameters and factors that are no integers from `least` on; None counts where it may be."""
+        for name in names:
+            for value in self.values(name):
+                if not (or_none and value is None):
+                    require_integer(name, value, least)
+
+    def require_numbers(self, *names: str, or_none: bool = False, **span: Any) -> None:  # noqa: ANN401  of `as_number`
+        """Refuse values of parameters and factors that are no numbers of a range, as `as_number` takes it."""
+        for name in names:
+            for value in self.values(name):
+                if not (or_none and value is None):
+                    as_number(name, value, **span)
+
 
 class Study(ABC):
     """A design of independent cells, what one cell does, and what is to be reported of the results.

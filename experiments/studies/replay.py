@@ -9,12 +9,11 @@ import pandas as pd
 
 from experiments.campaigns.cell import Cell, Rows, Value
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Design, Scale, Study, require_integer
+from experiments.campaigns.study import Design, Scale, Study
 from experiments.inputs import WorkloadFile, named_priority
 from simmodels.engine import Engine
-from simmodels.errors import RequestError, require_known
+from simmodels.errors import RequestError
 from simmodels.ground.files import open_regular
-from simmodels.ground.numbers import as_number
 from simmodels.ground.toml_json import SUFFIXES
 from simmodels.policies.queue_options import Backfilling
 from simmodels.simulate import simulate
@@ -58,7 +57,7 @@ class Replay(Study):
     def inputs(self, scale: str) -> Mapping[str, Any]:
         """Return the log, if there is one, and the sources of orders that are files: the results depend on them."""
         design = self.design(scale)
-        paths = [str(order).rpartition(":")[0] or str(order) for order in _all(design, "order")]
+        paths = [str(order).rpartition(":")[0] or str(order) for order in design.values("order")]
         sources = {}
         for path in sorted(set(paths)):
             if path.lower().endswith((".py", *SUFFIXES)):
@@ -76,15 +75,13 @@ class Replay(Study):
             for than the log has windows.
         """
         design = self.design(scale)
-        for engine in _all(design, "engine"):
-            require_known("engine", engine, get_args(Engine))
-        for name in ("jobs", "load", "tau_s", "cores", "threshold_h", "window_days"):
-            for value in _all(design, name):
-                _require_number(name, value)
-        for order in _all(design, "order"):
+        design.require_known(engine=get_args(Engine), backfilling=get_args(Backfilling))
+        design.require_integers(0, "jobs")
+        design.require_integers(0, "cores", or_none=True)
+        design.require_numbers("load", "tau_s", "window_days", least=0)
+        design.require_numbers("threshold_h", least=0, or_none=True)
+        for order in design.values("order"):
             named_priority(str(order))
-        for backfilling in _all(design, "backfilling"):
-            require_known("backfilling", backfilling, get_args(Backfilling))
         if _one(design, "workload"):
             log = self._log(design)
             days = _one(design, "window_days")
@@ -152,27 +149,12 @@ class Replay(Study):
         }
 
 
-def _all(design: Design, name: str) -> tuple[Value, ...]:
-    """Return the values that a factor has, or the one of a parameter: a TOML file may make either of the other."""
-    return design.factors[name] if name in design.factors else (design.parameters[name],)
-
-
 def _one(design: Design, name: str) -> Value:
-    """Return the value of what cannot be varied here."""
-    values = _all(design, name)
+    """Return the value of what cannot be varied here: a TOML file may make a factor of a parameter."""
+    values = design.values(name)
     if len(values) > 1:
         raise RequestError(f"{name} has {len(values)} values", "choose one, because all cells share the log")
     return values[0]
-
-
-def _require_number(name: str, value: Value) -> None:
-    """Refuse what is no number, except None where it may be."""
-    if value is None and name in {"cores", "threshold_h"}:
-        return
-    if name not in {"cores", "jobs"}:
-        as_number(name, value, least=0)
-    else:
-        require_integer(name, value, 0)
 
 
 def _windows(log: Workload, days: float) -> int:

@@ -12,7 +12,7 @@ import pandas as pd
 from experiments.calibration import calibrate, share_without_limits
 from experiments.campaigns.cell import REPLICATION, Cell, Rows
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Scale, Study, require_integer
+from experiments.campaigns.study import Scale, Study
 from experiments.inputs import WorkloadFile
 from experiments.studies.advice.answer import Advised, lines_of, worse_for
 from experiments.studies.advice.limits import FoundLimits, effect_of, find_limits
@@ -142,9 +142,7 @@ class Advice(Study):
             entered = current.startswith(_PRIORITY)
             known = [name for name in (*allowed, AUTO) if name.startswith(_PRIORITY) == entered]
             require_known("current order", current, known)
-        weeks = design.parameters["weeks"]
-        if weeks is not None:
-            require_integer("weeks", weeks, 1)
+        design.require_integers(1, "weeks", or_none=True)
         node_cores = design.parameters["node_cores"]
         most = self._log.max_cores or 1
         if not (isinstance(node_cores, int) and 1 <= node_cores <= most):

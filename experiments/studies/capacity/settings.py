@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from experiments.campaigns.study import Design, require_integer
+from experiments.campaigns.study import Design
 from experiments.policy import FIRST_FIT, FIVE, QUEUES, policy_of
 from simmodels.clusters.capacity import Law
 from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.engine import Engine
 from simmodels.errors import RequestError, must_be, require_known
-from simmodels.ground.numbers import as_number
 from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.units import DAY, WEEK
 from simmodels.work.workload import Workload
@@ -225,16 +224,15 @@ def require_settings(design: Design) -> None:
         A setting is out of range.
     """
     of, values = design.parameters, design.factors
-    require_known("engine", of["engine"], get_args(Engine))
-    _require_known(values)
+    design.require_known(
+        engine=get_args(Engine), heuristic=(*FIVE, *QUEUES), change=CHANGES, variant=tuple(INTERPRETATIONS)
+    )
     _require_workloads(values["workload"])
-    for name, at in _WHOLE.items():
-        for value in values[name] if name in values else (of[name],):
-            require_integer(name, value, at)
-    for value in values["period_s"]:
-        as_number("period_s", value, above=0)
-    for name in _NUMBERS:
-        as_number(name, of[name], least=0, above=0 if name in {"window_days", "checkpoint_s"} else None)
+    design.require_integers(0, "trace", "radius", "distance")
+    design.require_integers(1, "machines", "jobs_per_week", "pack_size")
+    design.require_integers(_LEAST_CORES, "cores_per_machine")
+    design.require_numbers("period_s", "window_days", "checkpoint_s", above=0)
+    design.require_numbers("lead_days", "raise_above", "lower_below", "notice_s", "restart_s", least=0)
     for point in points(values):
         _require_walk(point["machines"], point["radius"])
     for variant in values["variant"]:
@@ -243,12 +241,6 @@ def require_settings(design: Design) -> None:
                 made = policy_of("heuristic", str(heuristic)).options
                 options = {**made, **heuristic_options(str(heuristic), of, INTERPRETATIONS[str(variant)])}
                 PlacementOptions.checked(**_referred(made["heuristic"], options), checkpoints=Checkpoints())
-
-
-def _require_known(values: Mapping[str, Sequence[object]]) -> None:
-    for name, known in (("heuristic", (*FIVE, *QUEUES)), ("change", CHANGES), ("variant", tuple(INTERPRETATIONS))):
-        for value in values[name]:
-            require_known(name, value, known)
 
 
 def _require_workloads(workloads: Sequence[object]) -> None:
@@ -266,15 +258,6 @@ def _require_walk(machines: int, radius: int) -> None:
         raise RequestError(must_be("radius", f"less than the {machines} machines", radius))
     if 0 < radius < 4:
         raise RequestError(must_be("radius", "0 or at least 4", radius))
-
-
-_WHOLE: Final = {
-    "trace": 0, "machines": 1, "radius": 0, "cores_per_machine": _LEAST_CORES, "jobs_per_week": 1, "distance": 0,
-    "pack_size": 1,
-}  # fmt: skip
-_NUMBERS: Final = (
-    "lead_days", "window_days", "raise_above", "lower_below", "notice_s", "checkpoint_s", "restart_s"
-)  # fmt: skip
 
 
 def _referred(kind: str, options: dict[str, Any]) -> dict[str, Any]:

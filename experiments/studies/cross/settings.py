@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, get_args
 
-from experiments.campaigns.study import Design, require_integer
+from experiments.campaigns.study import Design
 from simmodels.engine import Engine
 from simmodels.errors import RequestError, must_be, require_known
-from simmodels.ground.numbers import as_number
 from simmodels.policies.queue_options import Backfilling
 
 FIXED: Final = ("FCFS", "SAF", "F2", "learned")
@@ -103,18 +102,16 @@ def require_settings(design: Design) -> None:
     UnknownNameError, RequestError
         A name is unknown, or a number out of its range.
     """
-    for name, known in (("workload", WORKLOADS), ("decider", (*DECIDERS, *ROUTED)), ("order", ORDERS)):
-        for value in design.factors[name]:
-            require_known(name, value, known)
-    require_known("engine", design.parameters["engine"], get_args(Engine))
+    of = design.parameters
+    design.require_known(engine=get_args(Engine), workload=WORKLOADS, decider=(*DECIDERS, *ROUTED), order=ORDERS)
     for value in design.factors["capacity"]:
         if period_of(str(value)) is None:
             require_known("capacity", value, (STEADY, SERIES, "walk 3600"))
-    of = design.parameters
-    for name, least in _WHOLE.items():
-        require_integer(name, of[name], least)
-    for name in _POSITIVE:
-        as_number(name, of[name], above=0)
+    design.require_integers(0, "radius")
+    design.require_integers(1, "cores_per_machine", "trial_cores", "pairs")
+    design.require_integers(2, "machines")
+    design.require_integers(32, "trials")
+    design.require_numbers("window_days", "warm_days", "load", "learn_on", "tune_h", "rebalance_s", "tau_s", above=0)
     _require_related(of)
     if not any(True for _ in policies(design)):
         raise RequestError(
@@ -137,9 +134,3 @@ def _require_related(of: Mapping[str, object]) -> None:
     for name in ("log", "borg", "workflow_files", "series", "series_column"):
         if not isinstance(of[name], str):
             raise RequestError(must_be(name, "a text", of[name]))
-
-
-_WHOLE: Final = {"machines": 2, "radius": 0, "cores_per_machine": 1, "trial_cores": 1, "pairs": 1, "trials": 32}
-_POSITIVE: Final = (
-    "window_days", "warm_days", "load", "learn_on", "tune_h", "rebalance_s", "tau_s",
-)  # fmt: skip

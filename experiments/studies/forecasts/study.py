@@ -10,7 +10,7 @@ import pandas as pd
 from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Scale, Study, require_integer
+from experiments.campaigns.study import Scale, Study
 from experiments.forecasting import Futures, Present, that_waited, with_limits
 from experiments.inputs import WorkloadFile, parts
 from experiments.levels import Forecast, Levels, PastForecasts
@@ -76,10 +76,10 @@ class Forecasts(Study):
 
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
         """Hand out the cells of the design, if its numbers are in their ranges."""
-        parameters = self.design(scale).parameters
-        for name, least in (("futures", 1), ("jobs", 1), ("past", 0)):
-            require_integer(name, parameters[name], least)
-        _options(parameters)
+        design = self.design(scale)
+        design.require_integers(1, "futures", "jobs")
+        design.require_integers(0, "past")
+        _options(design.parameters)
         yield from super().cells(scale, seed)
 
     def run_cell(self, cell: Cell) -> Rows:

@@ -32,8 +32,8 @@ from experiments.studies.market.results import (
 from experiments.studies.market.settings import ALONE, LOADS, PLAIN
 from experiments.workflow_inputs import parse_clusters
 from simmodels.engine import Engine
-from simmodels.errors import ImpossibleJobError, RequestError, must_be, require_known
-from simmodels.ground.numbers import as_integer, as_number
+from simmodels.errors import ImpossibleJobError, RequestError, must_be
+from simmodels.ground.numbers import as_integer
 from simmodels.policies.auction_options import AuctionOptions, End
 from simmodels.policies.bids import TEN_BIDS, find_bid
 from simmodels.results.schedule import ClusterSpec, Schedule
@@ -209,28 +209,17 @@ def _rule_loads(loads: Sequence[Any]) -> tuple[Any, ...]:
 
 def _require_settings(design: Design) -> None:
     """Refuse settings that are out of range, before anything is run."""
-    factors = design.factors
-    known: Mapping[str, Sequence[str]] = {"end": get_args(End), "rule": tuple(RULES)}
-    for name, allowed in known.items():
-        for value in factors[name]:
-            require_known(name, value, allowed)
-    bids = [find_bid(str(value)).name for value in factors["bid"]]
+    design.require_known(engine=get_args(Engine), end=get_args(End), rule=RULES)
+    design.require_numbers("load", above=0)
+    design.require_numbers("ccr", "admission")
+    of = design.parameters
+    for name, least in (("jobs", 1), ("alone", 0)):
+        as_integer(name, of[name], least)
+    AuctionOptions.checked(ccr=of["ccr"], admission=of["admission"])
+    bids = [find_bid(str(value)).name for value in design.factors["bid"]]
     for name in bids:
         if bids.count(name) > 1:
             raise RequestError(f"bid {name!r} is given twice, in two spellings", "omit one of them")
-    for load in factors["load"]:
-        as_number("load", load, above=0)
-    _require_parameters(design.parameters)
-
-
-def _require_parameters(of: Mapping[str, Any]) -> None:
-    """Refuse parameters that are out of range."""
-    require_known("engine", of["engine"], get_args(Engine))
-    for name, least in (("jobs", 1), ("alone", 0)):
-        as_integer(name, of[name], least)
-    for name in ("ccr", "admission"):
-        as_number(name, of[name])
-    AuctionOptions.checked(ccr=of["ccr"], admission=of["admission"])
     largest: dict[str | None, int] = {}
     for place in parse_clusters(str(of["clusters"])):
         largest[place.kind] = max(largest.get(place.kind, 0), place.cores)

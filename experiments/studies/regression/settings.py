@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, get_args
+from typing import Final, NamedTuple, get_args
 
 import pandas as pd
 
-from experiments.campaigns.study import Design, require_integer
+from experiments.campaigns.study import Design
 from experiments.inputs import named_priority
 from experiments.studies.naming import log_name
 from experiments.studies.regression.paper import COEFFICIENTS, SYNTHETIC, set_of
 from simmodels.engine import Engine
-from simmodels.errors import RequestError, must_be, require_known
-from simmodels.ground.numbers import as_number
+from simmodels.errors import RequestError, must_be
 from simmodels.learning.pairs import Initial
 from simmodels.policies.naming import as_order
 from simmodels.policies.polynomial import FORMS, Polynomial
@@ -179,30 +178,19 @@ def require_settings(design: Design) -> None:
     RequestError, UnknownNameError
         One is not.
     """
-    of, values = design.parameters, design.factors
-    known: Mapping[str, Sequence[object]] = {"part": PARTS, "scores": (None, *SCORES), "mode": MODES}
-    for name, allowed in known.items():
-        for value in values[name]:
-            if value not in allowed:
-                raise RequestError(must_be(name, f"one of {', '.join(map(str, allowed))}", value))
-    require_known("initial state", of["initial_state"], get_args(Initial))
-    require_known("engine", of["engine"], get_args(Engine))
+    values = design.factors
+    for value in values["scores"]:
+        if value not in {None, *SCORES}:
+            raise RequestError(must_be("scores", f"one of None, {', '.join(SCORES)}", value))
+    design.require_known(part=PARTS, mode=MODES, engine=get_args(Engine), initial_state=get_args(Initial))
     for order in values["order"]:
         named_priority(str(order))
-    _require_numbers(of, values["queue_depth"])
+    design.require_integers(0, "warm_jobs")
+    design.require_integers(1, "pairs", "jobs", "draws")
+    design.require_integers(64, "trials", "uniform_trials")
+    design.require_integers(1, "cores", "generated_windows", "pairs_of_logs", "queue_depth", or_none=True)
+    design.require_numbers("window_days", "tau_s", above=0)
     if None in values["workload"]:
         raise RequestError(must_be("workload", f"{GENERATED}, or the file of a log", None))
     if None in values["train"]:
         raise RequestError(must_be("train", f"{GENERATED}, {OWN}, or the file of a log or of scores", None))
-
-
-def _require_numbers(of: Mapping[str, Any], depths: Sequence[object]) -> None:
-    """Refuse numbers out of their ranges."""
-    least = {"pairs": 1, "trials": 64, "uniform_trials": 64, "jobs": 1, "warm_jobs": 0, "draws": 1}
-    whole = [(name, of[name], at) for name, at in least.items()]
-    whole += [(name, of[name], 1) for name in ("cores", "generated_windows", "pairs_of_logs") if of[name] is not None]
-    whole += [("queue_depth", depth, 1) for depth in depths if depth is not None]
-    for name, value, at in whole:
-        require_integer(name, value, at)
-    for name in ("window_days", "tau_s"):
-        as_number(name, of[name], above=0)

@@ -24,7 +24,6 @@ from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError
-from simmodels.ground.numbers import as_number
 from simmodels.ground.streams import stream
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import QueueOptions
@@ -198,7 +197,6 @@ def strategy_of(kind: str, period: str, variant: str, of: Mapping[str, Any]) -> 
     """Return a strategy, with the settings of the variant, and those that were chosen."""
     program = variant == "program"
     counts: Jobs = "started" if program else "finished"
-    require_numbers(of)
     if kind == "random":
         return RandomOrder()
     if kind == "ucb1":
@@ -216,20 +214,6 @@ def strategy_of(kind: str, period: str, variant: str, of: Mapping[str, Any]) -> 
     noise = (NOISES[variant] if of["noise"] is None else of["noise"]) if kind == "noisy" else 0.0
     noise_of: Literal["job", "period"] = "period" if program else "job"
     return FullFeedback(decay=of["decay"], noise=noise, noise_of=noise_of, preload=program)
-
-
-def require_numbers(of: Mapping[str, Any]) -> None:
-    """Refuse settings of strategies that are no numbers of their ranges.
-
-    Raises
-    ------
-    RequestError
-        One is out of range.
-    """
-    for name in ("epsilon", "epsilon_decay", "decay", "noise"):
-        if not (name == "noise" and of[name] is None):
-            as_number(name, of[name], least=0, most=1)
-    as_number("epsilon_half_life_weeks", of["epsilon_half_life_weeks"], above=0, unit="weeks")
 
 
 # -- its rows ---------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pandas as pd
 from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Scale, Study, require_integer
+from experiments.campaigns.study import Scale, Study
 from experiments.studies.selection.claims import make_claims
 from experiments.studies.selection.paper import ELEMENTS, FILES, PAPER, missing_from
 from experiments.studies.selection.results import SelectionResults
@@ -39,8 +39,6 @@ from experiments.studies.selection.settings import (
 )
 from experiments.studies.selection.tables import make_tables, sentences
 from simmodels.engine import Engine
-from simmodels.errors import require_known
-from simmodels.ground.numbers import as_number
 from simmodels.policies.orders import TWELVE_ORDERS
 
 if TYPE_CHECKING:
@@ -92,11 +90,11 @@ class Selection(Study):
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
         """Hand out the cells of the design, once its settings are found to be allowed."""
         design = self.design(scale)
-        require_known("engine", design.parameters["engine"], get_args(Engine))
-        for name, known in (("variant", VARIANTS), ("strategy", _KNOWN)):
-            for value in design.factors[name]:
-                require_known(name, value, known)
-        _require_numbers(design.parameters)
+        design.require_known(engine=get_args(Engine), variant=VARIANTS, strategy=_KNOWN)
+        design.require_integers(1, "weeks")
+        design.require_integers(1, "cores", or_none=True)
+        design.require_numbers("threshold_h", least=0, unit="hours", also="none for the variant's", or_none=True)
+        design.require_numbers("epsilon_half_life_weeks", above=0, unit="weeks")
         for variant in map(str, design.factors["variant"]):
             for kind in (*KINDS, *MORE_KINDS):
                 strategy_of(kind, "day", variant, design.parameters)  # it refuses what is out of range
@@ -161,13 +159,3 @@ def _is_run(cell: Cell, variants: Sequence[object]) -> bool:
     if strategy.endswith(LOGGED) and cell.replication:
         return False
     return strategy not in _BESIDE or cell["variant"] == ("text" if "text" in variants else variants[0])
-
-
-def _require_numbers(parameters: Mapping[str, Any]) -> None:
-    """Refuse a length, a size or a threshold that is none."""
-    weeks, cores, threshold_h = (parameters[name] for name in ("weeks", "cores", "threshold_h"))
-    for name, value in (("weeks", weeks), ("cores", cores)):
-        if not (name == "cores" and value is None):
-            require_integer(name, value, 1)
-    if threshold_h is not None:
-        as_number("threshold_h", threshold_h, least=0, unit="hours", also="none for the variant's")
