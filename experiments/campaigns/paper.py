@@ -1,6 +1,7 @@
 """Papers: which paper a study reproduces, and where each of its figures and tables is found in the study's report."""
 
 import csv
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
@@ -157,6 +158,28 @@ def read_elements(path: Path, needs: Mapping[str, str] = _NONE) -> tuple[Element
         return Element(**row)
 
     return tuple(read_table(path, made))
+
+
+def read_numbers(path: Path, names: int) -> dict[tuple[str, ...], float]:
+    """Return the numbers of a table in CSV, row by row, by the cells that name a row and the column's name.
+
+    Parameters
+    ----------
+    path
+        The file; an empty cell is no number.
+    names
+        How many cells name a row: the first ones.
+
+    Raises
+    ------
+    FileFormatError
+        See `read_table`.
+    """
+    found: dict[tuple[str, ...], float] = {}
+    for row in read_table(path, lambda row: list(row.items())):
+        named = [cell for _, cell in row[:names]]
+        found |= {(*named, column): json.loads(cell) for column, cell in row[names:] if cell}
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

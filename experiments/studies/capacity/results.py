@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
+from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
@@ -11,11 +12,12 @@ import pandas as pd
 from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.claims import Scope
 from experiments.campaigns.judging import StudyResults, Values, logarithms
+from experiments.campaigns.paper import read_numbers
 from experiments.campaigns.sentences import Sentence
 from experiments.campaigns.statistics import Effect, bootstrap
 from experiments.policy import FIVE, QUEUES
 from experiments.studies.capacity.measures import MEASURES
-from experiments.studies.capacity.settings import BORG, CENTRE, SWEPT, WORKLOADS, equivalent_platform
+from experiments.studies.capacity.settings import CENTRE, SWEPT, WORKLOADS, equivalent_platform
 
 SWEEPS: Final = {
     "machines": "average number of machines",
@@ -25,42 +27,12 @@ SWEEPS: Final = {
     "jobs_per_week": "jobs per week",
 }
 
-INDEPENDENT: Final[Mapping[str, Mapping[str, tuple[float, float, float | None]]]] = {
-    BORG: {"FirstFitAware": (0.877, 0.123, 792), "FirstFitUnaware": (0.872, 0.128, 854),
-           "TargetStretch": (0.885, 0.022, 193), "TargetAsap": (0.937, 0.061, 255),
-           "PackedTargetAsap": (0.937, 0.062, 253)},
-    "Uniform": {"FirstFitAware": (0.935, 0.058, None), "FirstFitUnaware": (0.935, 0.060, None),
-                "TargetStretch": (0.923, 0.029, None), "TargetAsap": (0.945, 0.044, None),
-                "PackedTargetAsap": (0.946, 0.044, None)},
-    "LogScale": {"FirstFitAware": (0.891, 0.106, 390), "FirstFitUnaware": (0.884, 0.114, 428),
-                 "TargetStretch": (0.910, 0.015, 238), "TargetAsap": (0.934, 0.060, 246),
-                 "PackedTargetAsap": (0.942, 0.052, 228)},
-    "3types": {"FirstFitAware": (0.930, 0.069, 70), "FirstFitUnaware": (0.927, 0.071, 75),
-               "TargetStretch": (0.933, 0.030, 57), "TargetAsap": (0.953, 0.042, 41),
-               "PackedTargetAsap": (0.957, 0.038, 41)},
-}  # fmt: skip
-"""An independent program's goodput, aborted share and maximum stretch at the centre: means over three walks."""
-_SWEPT: Final = ("FirstFitAware", "TargetStretch", "TargetAsap", "PackedTargetAsap")
-INDEPENDENT_SWEEPS: Final[Mapping[tuple[str, str, int], tuple[float, ...]]] = {
-    (BORG, "machines", 20): (0.844, 0.926, 0.912, 0.916),
-    (BORG, "machines", 26): (0.877, 0.828, 0.879, 0.879),
-    (BORG, "machines", 28): (0.815, 0.770, 0.815, 0.815),
-    (BORG, "radius", 4): (0.936, 0.884, 0.940, 0.940),
-    (BORG, "radius", 16): (0.731, 0.798, 0.812, 0.813),
-    (BORG, "period_s", 400): (0.787, 0.823, 0.879, 0.880),
-    ("Uniform", "period_s", 400): (0.881, 0.892, 0.901, 0.908),
-    ("Uniform", "radius", 16): (0.853, 0.836, 0.867, 0.868),
-    ("Uniform", "machines", 20): (0.931, 0.926, 0.938, 0.944),
-    ("Uniform", "machines", 28): (0.917, 0.900, 0.927, 0.929),
-}
-"""Its goodput along the sweeps, of `_SWEPT`."""
-AUTHORS: Final[Mapping[str, tuple[float, ...]]] = {
-    "Uniform": (0.921, 0.918, 0.934, 0.937),
-    "3types": (0.918, 0.927, 0.939, 0.944),
-    "LogScale": (0.881, 0.925, 0.926, 0.931),
-    BORG: (0.854, 0.874, 0.907, 0.912),
-}
-"""The goodput of `_SWEPT` by the authors' published program, of which the variant ``program`` is an imitation."""
+PROGRAMS: Final[Mapping[tuple[str, ...], float]] = read_numbers(Path(__file__).with_name("programs.csv"), 5)
+"""What other programs have, by program, workload, sweep, its value (both empty at the centre), measure and heuristic.
+
+An independent one's are means over three walks. The authors' published program is that of which the variant ``program``
+is an imitation.
+"""
 
 _NOTHING: Final = pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], []], names=["trace", REPLICATION]))
 
@@ -198,10 +170,9 @@ def _centre(found: CapacityResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload and heuristic."""
     for workload, heuristic in product(found.subjects, found.heuristics):
         effects = {name: found.effect(found.value(name, heuristic, workload)) for name in (*_COMPARED, *_BESIDE)}
-        theirs = INDEPENDENT.get(workload, {}).get(heuristic, (None, None, None))
         row: dict[str, Any] = {"workload": workload, "heuristic": heuristic}
-        for measure, their in zip(_COMPARED, theirs, strict=True):
-            effect = effects.pop(measure)
+        for measure in _COMPARED:
+            effect, their = effects.pop(measure), PROGRAMS.get(("independent", workload, "", "", measure, heuristic))
             if effect is None:
                 break
             row |= effect.columns(measure) if measure == "goodput" else {measure: effect.estimate}
@@ -230,7 +201,7 @@ def _sweeps(found: CapacityResults) -> Iterator[dict[str, Any]]:
         workload, name, value, heuristic = key
         effect = found.effect(found.value("goodput", heuristic, workload, **{name: value}))
         if effect is not None:
-            their = dict(zip(_SWEPT, INDEPENDENT_SWEEPS.get(key[:3], ()), strict=False)).get(heuristic)
+            their = PROGRAMS.get(("independent", workload, name, f"{value:g}", "goodput", heuristic))
             row = dict(zip(_ALONG, key, strict=True)) | effect.columns("goodput")
             yield row | {"theirs": their, "difference": _less(effect, their)}
 
@@ -272,9 +243,9 @@ def _against(found: CapacityResults, name: str, measures: Sequence[str]) -> Iter
 
 def _program(found: CapacityResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload and heuristic of which the authors' program's goodput is known."""
-    for workload in found.subjects:
-        for heuristic, their in zip(_SWEPT, AUTHORS.get(workload, ()), strict=False):
-            effect = found.effect(found.value("goodput", heuristic, workload, variant="program"))
-            if effect is not None:
-                row = {"workload": workload, "heuristic": heuristic, **effect.columns("goodput")}
-                yield row | {"theirs": their, "difference": effect.estimate - their}
+    for workload, heuristic in product(found.subjects, found.heuristics):
+        their = PROGRAMS.get(("authors", workload, "", "", "goodput", heuristic))
+        effect = found.effect(found.value("goodput", heuristic, workload, variant="program"))
+        if effect is not None and their is not None:
+            row = {"workload": workload, "heuristic": heuristic, **effect.columns("goodput")}
+            yield row | {"theirs": their, "difference": effect.estimate - their}

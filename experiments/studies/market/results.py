@@ -6,7 +6,8 @@ See `experiments.studies.market.study`. `PROTOTYPE` has the means of an independ
 own (over one, where the runs are cut at the last submission).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -14,52 +15,23 @@ import pandas as pd
 
 from experiments.campaigns.claims import Scope
 from experiments.campaigns.judging import NOTHING, Evidence, Member, StudyResults, Values
+from experiments.campaigns.paper import read_numbers
 from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Compared, Point, Sentence, names_of
 from experiments.studies.market.measures import MEASURES
 from experiments.studies.market.settings import ALONE, PLAIN, TENTHS, at
 from simmodels.policies.bids import TEN_BIDS
 
-_ORDER: Final = ("PVR", "P-SLR", "EDF", "SRTF", "PVDSQ", "PVD", "PV", "FIFO", "Random", "LRTF")
-_DRAIN: Final[Mapping[float, tuple[Sequence[float], Sequence[float]]]] = {
-    0.7: ((1.000, 1.000, 1.000, 1.000, 0.999, 0.992, 0.973, 0.991, 0.993, 0.967),
-          (0.000, 0.000, 0.000, 0.000, 0.004, 0.239, 0.402, 0.266, 0.143, 0.399)),
-    0.9: ((0.996, 1.000, 0.990, 0.985, 0.963, 0.942, 0.898, 0.924, 0.941, 0.866),
-          (0.000, 0.000, 0.000, 0.001, 0.022, 0.557, 0.685, 0.673, 0.545, 0.680)),
-    1.0: ((0.958, 0.955, 0.934, 0.917, 0.894, 0.873, 0.839, 0.823, 0.758, 0.542),
-          (0.000, 0.002, 0.000, 0.005, 0.038, 0.634, 0.807, 0.756, 0.761, 0.870)),
-    1.1: ((0.875, 0.801, 0.847, 0.851, 0.833, 0.809, 0.769, 0.741, 0.612, 0.401),
-          (0.000, 0.007, 0.000, 0.010, 0.054, 0.674, 0.851, 0.794, 0.821, 0.910)),
-    1.2: ((0.768, 0.663, 0.754, 0.791, 0.781, 0.758, 0.712, 0.673, 0.518, 0.351),
-          (0.000, 0.030, 0.000, 0.016, 0.065, 0.698, 0.873, 0.817, 0.850, 0.922)),
-    1.4: ((0.541, 0.522, 0.568, 0.694, 0.701, 0.675, 0.628, 0.581, 0.395, 0.301),
-          (0.001, 0.111, 0.015, 0.027, 0.087, 0.744, 0.900, 0.845, 0.886, 0.935)),
-}  # fmt: skip
-_SUBMIT_LOADS: Final = (0.7, 0.9, 1.0, 1.1, 1.2, 1.4)
-_SUBMIT: Final[Mapping[str, Sequence[float]]] = {
-    "PVR": (0.960, 0.916, 0.822, 0.717, 0.633, 0.486),
-    "SRTF": (0.960, 0.904, 0.803, 0.722, 0.653, 0.535),
-    "PVDSQ": (0.959, 0.906, 0.823, 0.744, 0.673, 0.557),
-    "P-SLR": (0.961, 0.943, 0.835, 0.681, 0.563, 0.422),
-}
-_SUBMIT_STARVED: Final = (0.008, 0.012, 0.022, 0.034, 0.044, 0.069)
-
-
-def _prototype() -> Iterator[tuple[tuple[str, float, str, str], float]]:
-    for load, columns in _DRAIN.items():
-        for measure, values in zip(("value", "starved"), columns, strict=True):
-            for bid, value in zip(_ORDER, values, strict=True):
-                yield ("drain", load, bid, measure), value
-    for bid, values in _SUBMIT.items():
-        for load, value in zip(_SUBMIT_LOADS, values, strict=True):
-            yield ("submit", load, bid, "value"), value
-    for load, value in zip(_SUBMIT_LOADS, _SUBMIT_STARVED, strict=True):
-        yield ("submit", load, "PVR", "starved"), value
-
-
 ENOUGH_JOBS: Final = 10_000
 """Which bid is best depends on how long the overload lasts: of fewer jobs nothing is claimed."""
-PROTOTYPE: Final = dict(_prototype())
+_HERE: Final = Path(__file__).parent
+PROTOTYPE: Final[Mapping[tuple[str, float, str, str], float]] = {
+    ("drain", float(load), bid, measure): mean
+    for (load, measure, bid), mean in read_numbers(_HERE / "prototype.csv", 2).items()
+} | {
+    ("submit", float(load), bid, measure): mean
+    for (bid, measure, load), mean in read_numbers(_HERE / "prototype_cut.csv", 2).items()
+}
 """Mean value or starved fraction, by end, load, bid and measure."""
 
 

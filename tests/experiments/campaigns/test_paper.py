@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.campaigns.paper import Element, read_elements
+from experiments.campaigns.paper import Element, read_elements, read_numbers
 from simmodels.errors import FileFormatError
 
 
@@ -41,3 +41,11 @@ def test_a_damaged_table_is_refused_with_its_row(tmp_path: Path, table: bytes, l
     with pytest.raises(FileFormatError, match=message) as caught:
         read_elements(path)
     assert (caught.value.path, caught.value.line) == (str(path), line)
+
+
+def test_numbers_are_named_by_their_row_and_column_and_stay_whole_if_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.csv"
+    path.write_text("log,load,FCFS,SAF\nKTH,0.7,3,2.50\nCTC,0.7,,1.5\n")
+    found = read_numbers(path, 2)
+    assert found == {("KTH", "0.7", "FCFS"): 3, ("KTH", "0.7", "SAF"): 2.5, ("CTC", "0.7", "SAF"): 1.5}
+    assert isinstance(found["KTH", "0.7", "FCFS"], int)
