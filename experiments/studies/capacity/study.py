@@ -9,7 +9,7 @@ resources", SC-W 2023, doi:10.1145/3624062.3624194.
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import islice, pairwise, product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -137,19 +137,18 @@ class Capacity(Study):
         values = design.factors
         slices = slices_of(values["workload"])
         families = [str(name) for name in values["workload"] if name in RISKY_FAMILIES]
-        for replication in range(design.replications):
-            for workload in [*families, *([BORG] if slices else [])]:
-                for trace in values["trace"]:
-                    if workload == BORG and int(str(trace)) >= len(slices) - 1:
-                        continue
-                    for point in _points(values, workload, swept=scale == "extended"):
-                        if workload == BORG and point["jobs_per_week"] != next(points(values))["jobs_per_week"]:
-                            continue  # Borg has as many as it has
-                        if not INTERPRETATIONS[str(point["variant"])].changes_jobs_of(workload):
-                            continue
-                        for heuristic in heuristics_for(point, [str(name) for name in values["heuristic"]]):
-                            factors = {"workload": workload, "trace": trace, **point, "heuristic": heuristic}
-                            yield Cell(factors, replication, seed, design.parameters)
+        workloads = [*families, *([BORG] if slices else [])]
+        for replication, workload, trace in product(range(design.replications), workloads, values["trace"]):
+            if workload == BORG and int(str(trace)) >= len(slices) - 1:
+                continue
+            for point in _points(values, workload, swept=scale == "extended"):
+                if workload == BORG and point["jobs_per_week"] != next(points(values))["jobs_per_week"]:
+                    continue  # Borg has as many as it has
+                if not INTERPRETATIONS[str(point["variant"])].changes_jobs_of(workload):
+                    continue
+                for heuristic in heuristics_for(point, [str(name) for name in values["heuristic"]]):
+                    factors = {"workload": workload, "trace": trace, **point, "heuristic": heuristic}
+                    yield Cell(factors, replication, seed, design.parameters)
 
     def inputs(self, scale: str) -> Mapping[str, Any]:
         """Return the slices of Borg, each with the one that begins before it; families are made in the cells.

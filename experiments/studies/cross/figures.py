@@ -12,7 +12,7 @@ from experiments.campaigns.charts import Axis, Chart, Heat, Lines, Panel, draw_a
 from experiments.campaigns.statistics import Effect
 from experiments.drawing import Figure
 from experiments.studies.cross.measures import SLOWDOWN
-from experiments.studies.cross.results import RANKED, CrossResults, awareness, make_tables, spread
+from experiments.studies.cross.results import RANKED, CrossResults, Key, awareness, make_tables, spread
 from experiments.studies.cross.settings import (
     AWARE,
     DECIDERS,
@@ -112,11 +112,11 @@ def _short(capacity: str) -> str:
 def _policies(found: CrossResults) -> pd.DataFrame:
     """Return the geometric mean slowdown of each decider and order, and how many powers of ten above the best it is."""
     keys = [
-        (workload, capacity, decider, order)
+        Key(workload, capacity, decider, order)
         for decider, order, (workload, capacity) in product(DECIDERS, found.results.texts("order"), found.places)
         if decider in found.results.texts("decider") and order in orders_for(decider)
     ]
-    table = pd.DataFrame(keys, columns=["workload", "capacity", "decider", "order"])
+    table = pd.DataFrame(keys, columns=Key._fields)
     rows = [found.rows(SLOWDOWN, [key]) for key in keys]
     level = pd.Series([np.nan if row is None else float(np.exp(row.mean())) for row in rows], dtype=float)
     best = level.groupby([table["workload"], table["capacity"]]).transform("min")
@@ -142,19 +142,18 @@ def _ranks(found: CrossResults, table: pd.DataFrame | None) -> pd.DataFrame:
 
 def _risk(found: CrossResults) -> Iterator[dict[str, Any]]:
     """Hand out what first fit gains by knowing the risk, beside what the best order gains on the worst, by capacity."""
-    for place in found.places:
+    for workload, capacity in found.places:
         effects = {
-            "knowing the risk (first fit, with interval)": awareness(found, *place),
-            "order (first fit)": _exact(spread(found, *place, AWARE)),
-            "order (EASY)": _exact(spread(found, *place, "EASY")),
+            "knowing the risk (first fit, with interval)": awareness(found, workload, capacity),
+            "order (first fit)": _exact(spread(found, workload, capacity, AWARE)),
+            "order (EASY)": _exact(spread(found, workload, capacity, "EASY")),
             "TargetASAP instead of EASY (first come, first served)": found.times(
-                [(*place, "EASY", "FCFS")], [(*place, "TargetASAP", "FCFS")]
+                *([Key(workload, capacity, decider, "FCFS")] for decider in ("EASY", "TargetASAP"))
             ),
         }
-        for what, effect in effects.items() if place[1] != STEADY else ():
+        for what, effect in effects.items() if capacity != STEADY else ():
             if effect is not None:
-                named = {"workload": place[0], "capacity": place[1], "what": what}
-                yield named | effect.columns("times")
+                yield {"workload": workload, "capacity": capacity, "what": what} | effect.columns("times")
 
 
 def _exact(value: float | None) -> Effect | None:

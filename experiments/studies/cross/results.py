@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import product
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,10 +33,16 @@ from experiments.studies.cross.settings import (
 
 RANKED: Final = (*QUEUES, AWARE)
 """The deciders under which orders are ranked."""
-Key: TypeAlias = tuple[str, str, str, str]
-"""Workload, capacity, decider, order."""
-_KEYS: Final = ("workload", "capacity", "decider", "order")
 _SHOWN: Final = ("mean_wait_s", "goodput", "lost", "utilisation", "mean_slr")
+
+
+class Key(NamedTuple):
+    """A policy, and where it was run."""
+
+    workload: str
+    capacity: str
+    decider: str
+    order: str
 
 
 class CrossResults(StudyResults):
@@ -67,8 +73,8 @@ class CrossResults(StudyResults):
         table = self.results.table
         if table.empty:
             return {}
-        parts = table.set_index(REPLICATION).groupby(list(_KEYS), sort=False)
-        return {(str(w), str(c), str(d), str(o)): part for (w, c, d, o), part in parts}
+        parts: Any = table.set_index(REPLICATION).groupby(list(Key._fields), sort=False)
+        return {Key(*map(str, key)): part for key, part in parts}
 
     def values(self, measure: str, key: Key) -> Values:
         """Return a measure of one policy on one workload and capacity, by replication."""
@@ -88,9 +94,13 @@ class CrossResults(StudyResults):
             return None
         return np.log(table) if log else table
 
+    def keys(self, workload: str, capacity: str, decider: str) -> list[Key]:
+        """Return the fixed orders under a decider."""
+        return [Key(workload, capacity, decider, order) for order in self.fixed]
+
     def ordered(self, workload: str, capacity: str, decider: str) -> Rows | None:
         """Return float64[replications, fixed orders], the logarithms of the slowdowns under a decider."""
-        return self.rows(SLOWDOWN, [(workload, capacity, decider, order) for order in self.fixed])
+        return self.rows(SLOWDOWN, self.keys(workload, capacity, decider))
 
     def times(self, of: Sequence[Key], against: Sequence[Key] = ()) -> Effect | None:
         """Return the geometric mean of slowdowns over policies and windows, or that of their ratios to others."""
@@ -103,10 +113,7 @@ class CrossResults(StudyResults):
     def rankings(self, capacity: str, pairs: Iterable[tuple[str, str]]) -> list[Key]:
         """Return, for each pair of workload and decider, the fixed orders on steady machines, then at a capacity."""
         return [
-            (workload, at, decider, order)
-            for workload, decider in pairs
-            for at in (STEADY, capacity)
-            for order in self.fixed
+            key for workload, decider in pairs for at in (STEADY, capacity) for key in self.keys(workload, at, decider)
         ]
 
     def ranked(self, capacity: str) -> list[tuple[str, str]]:
@@ -124,8 +131,7 @@ class CrossResults(StudyResults):
     def value(self, column: str, alternative: str, subject: str, **moved: Any) -> Values:  # noqa: ANN401
         """Return a column under an order on the machines of a subject, or under a decider on its workload."""
         at = {"capacity" if subject in self.changing else "workload": subject, **moved}
-        workload, capacity, decider, order = (str(at.get(name, alternative)) for name in _KEYS)
-        return self.values(column, (workload, capacity, decider, order))
+        return self.values(column, Key(*(str(at.get(name, alternative)) for name in Key._fields)))
 
     def points(self, compared: Compared, subject: str) -> list[Point]:  # noqa: ARG002  the same for all rows
         """Return where orders are compared at a capacity, or routers on a workload: wherever all of them were run."""
@@ -134,7 +140,7 @@ class CrossResults(StudyResults):
         return [
             {"capacity": capacity, "order": order}
             for capacity, order in product(self.results.texts("capacity"), ROUTED_ORDERS)
-            if len(self.values(SLOWDOWN, (subject, capacity, ONE_QUEUE, order)))
+            if len(self.values(SLOWDOWN, Key(subject, capacity, ONE_QUEUE, order)))
         ]
 
     def text(self, said: Sentence, on: Sequence[str]) -> str:
@@ -174,7 +180,7 @@ class CrossResults(StudyResults):
         stand = ["FCFS"] * len(orders) if knows == TARGETED else orders
         judged = without if knows == TARGETED else knows
         keys = [
-            (on[0], capacity, decider, order)
+            Key(on[0], capacity, decider, order)
             for decider, under in ((without, stand), (knows, stand), (judged, orders))
             for capacity in capacities
             for order in under
@@ -264,11 +270,7 @@ def _policies(found: CrossResults) -> Iterator[dict[str, Any]]:
         effect = found.times([key])
         if effect is not None:
             means = {name: part[name].mean() if name in part else None for name in _SHOWN}
-            yield {
-                **dict(zip(_KEYS, key, strict=True)),
-                **effect.columns("bounded slowdown, geometric mean"),
-                **means,
-            }
+            yield key._asdict() | effect.columns("bounded slowdown, geometric mean") | means
 
 
 def _ranks(found: CrossResults) -> Iterator[dict[str, Any]]:
@@ -289,36 +291,34 @@ def spread(found: CrossResults, workload: str, capacity: str, decider: str) -> f
 
 def awareness(found: CrossResults, workload: str, capacity: str) -> Effect | None:
     """Return how many times as large the slowdown of first fit is without knowledge of the risk, over the orders."""
-    unaware, aware = ([(workload, capacity, each, order) for order in found.fixed] for each in (UNAWARE, AWARE))
-    return found.times(unaware, aware)
+    return found.times(*(found.keys(workload, capacity, decider) for decider in (UNAWARE, AWARE)))
 
 
 def _risk(found: CrossResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload and capacity: what knowing the risk, and what the order, changes."""
-    for place in found.places:
-        effect = awareness(found, *place)
+    for workload, capacity in found.places:
+        effect = awareness(found, workload, capacity)
         if effect is not None:
+            worst = {
+                f"worst over best order, {name}": spread(found, workload, capacity, decider)
+                for name, decider in (("first fit", AWARE), *((name, name) for name in QUEUES))
+            }
             lost = {
                 f"lost, {name}": float(
-                    np.mean([found.values("lost", (*place, decider, order)).mean() for order in found.fixed])
+                    np.mean([found.values("lost", key).mean() for key in found.keys(workload, capacity, decider)])
                 )
                 for name, decider in (("unaware", UNAWARE), ("aware", AWARE))
             }
-            worst = {
-                f"worst over best order, {name}": spread(found, *place, decider)
-                for name, decider in (("first fit", AWARE), *((name, name) for name in QUEUES))
-            }
-            named = dict(zip(("workload", "capacity"), place, strict=True))
+            named = {"workload": workload, "capacity": capacity}
             yield {**named, **effect.columns("unaware over aware"), **worst, **lost}
 
 
 def _routers(found: CrossResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload, capacity, router and order: its slowdown over that of one queue."""
-    for place, router, order in product(found.places, ROUTERS, ROUTED_ORDERS):
-        of, against = ((*place, each, order) for each in (router, ONE_QUEUE))
+    for (workload, capacity), router, order in product(found.places, ROUTERS, ROUTED_ORDERS):
+        of, against = (Key(workload, capacity, each, order) for each in (router, ONE_QUEUE))
         effect = found.times([of], [against])
         if effect is not None:
-            alone = float(found.values("lost", against).mean())
-            lost = {"lost": float(found.values("lost", of).mean()), "lost, one queue": alone}
-            named = dict(zip(("workload", "capacity", "router", "order"), of, strict=True))
-            yield {**named, **effect.columns("times one queue"), **lost}
+            named = {"workload": workload, "capacity": capacity, "router": router, "order": order}
+            lost, alone = (float(found.values("lost", key).mean()) for key in (of, against))
+            yield {**named, **effect.columns("times one queue"), "lost": lost, "lost, one queue": alone}

@@ -1,6 +1,7 @@
 """Cross: orders, deciders, changing machines and workloads, crossed; and routers over two clusters."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -89,12 +90,10 @@ class Cross(Study):
         """
         design = self.design(scale)
         require_settings(design)
-        for replication in range(design.replications):
-            for workload in design.factors["workload"]:
-                for capacity in design.factors["capacity"]:
-                    for decider, order in policies(design):
-                        factors = {"workload": workload, "capacity": capacity, "decider": decider, "order": order}
-                        yield Cell(factors, replication, seed, design.parameters)
+        places = product(range(design.replications), design.factors["workload"], design.factors["capacity"])
+        for (replication, workload, capacity), (decider, order) in product(places, list(policies(design))):
+            factors = {"workload": workload, "capacity": capacity, "decider": decider, "order": order}
+            yield Cell(factors, replication, seed, design.parameters)
 
     def inputs(self, scale: str) -> Mapping[str, Any]:
         """Return the windows of each workload with what was learned before them, and the series.

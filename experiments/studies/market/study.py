@@ -9,6 +9,7 @@ A. Burkimsher and L. Soares Indrusiak, "Bidding policies for market-based HPC wo
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import numpy as np
@@ -130,16 +131,12 @@ class Market(Study):
         first_end = values["end"][0]
         own = _rule_loads(values["load"])
         for replication in range(design.replications):
-            for load in values["load"]:
-                for end in values["end"]:
-                    for rule in values["rule"]:
-                        if rule != PLAIN and (end != first_end or load not in own):
-                            continue
-                        for bid in values["bid"]:
-                            if rule in _OF_MONEY and find_bid(str(bid)).wins != "high":
-                                continue  # who offers least does not offer money
-                            factors = {"load": load, "end": end, "rule": rule, "bid": bid}
-                            yield Cell(factors, replication, seed, of)
+            for load, end, rule, bid in product(*(values[name] for name in ("load", "end", "rule", "bid"))):
+                if rule != PLAIN and (end != first_end or load not in own):
+                    continue
+                if rule in _OF_MONEY and find_bid(str(bid)).wins != "high":
+                    continue  # who offers least does not offer money
+                yield Cell({"load": load, "end": end, "rule": rule, "bid": bid}, replication, seed, of)
             for bid in (*get_args(Method), *values["bid"]) if of["alone"] else ():
                 yield Cell({"load": None, "end": None, "rule": ALONE, "bid": bid}, replication, seed, of)
 
