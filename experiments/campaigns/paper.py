@@ -180,29 +180,3 @@ def read_numbers(path: Path, names: int) -> dict[tuple[str, ...], float]:
         named = [cell for _, cell in row[:names]]
         found |= {(*named, column): json.loads(cell) for column, cell in row[names:] if cell}
     return found
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrintedNumber:
-    """A number that a paper prints.
-
-    Parameters
-    ----------
-    place
-        Where it stands in the paper.
-    what
-        What it is of, with its unit.
-    numbers
-        The number, or the two ends of a range.
-    said
-        The number as the paper has it, such as ``about 2 %``.
-    """
-
-    place: str
-    what: str
-    numbers: tuple[float, ...]
-    said: str
-
-    def difference(self, found: float) -> float:
-        """Return what was found less the nearest value that is printed: 0 within a printed range."""
-        return found - min(max(found, min(self.numbers)), max(self.numbers))

@@ -6,7 +6,7 @@ from typing import Final
 import pandas as pd
 
 from experiments.campaigns.judging import evidence_on
-from experiments.campaigns.paper import Paper, PrintedNumber, read_elements
+from experiments.campaigns.paper import Paper, read_elements
 from experiments.studies.capacity.claims import SENTENCES
 from experiments.studies.capacity.results import CapacityResults
 
@@ -33,7 +33,7 @@ def printed_table(found: CapacityResults) -> pd.DataFrame:
         if evidence is None:
             continue
         (said, *numbers), (place, number), effect = sentence.printed, sentence.place, evidence.effect
-        printed = PrintedNumber(place=place, what=sentence.measure, numbers=tuple(numbers), said=said)
+        nearest = min(max(effect.estimate, min(numbers)), max(numbers))
         rows.append(
             {
                 "place": place,
@@ -43,7 +43,7 @@ def printed_table(found: CapacityResults) -> pd.DataFrame:
                 "printed": said,
                 **effect.columns("ours"),
                 "confidence": effect.confidence,
-                "difference": printed.difference(effect.estimate),
+                "difference": effect.estimate - nearest,
             }
         )
     return pd.DataFrame(rows)

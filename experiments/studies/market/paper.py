@@ -8,14 +8,14 @@ See `experiments.studies.market.study`. The paper has seven figures, no tables, 
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from experiments.campaigns.families import combined, largest
 from experiments.campaigns.judging import Values, members_of
-from experiments.campaigns.paper import Paper, PrintedNumber, read_elements
+from experiments.campaigns.paper import Paper, read_elements
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect
 from experiments.studies.market.measures import rank
@@ -35,23 +35,10 @@ PAPER: Final = Paper(
 ELEMENTS: Final = read_elements(Path(__file__).with_name("elements.csv"))
 
 
-def _printed(place: str, what: str, value: float, relation: str = "") -> PrintedNumber:
-    return PrintedNumber(place=place, what=what, numbers=(value,), said=f"{relation} {value:,g}".lstrip())
-
-
-WORKLOADS: Final = _printed("section V", "synthetic workloads", 10)
-JOBS: Final = _printed("section V", "jobs of a workload", 10_000)
-TASKS: Final = _printed("section V", "tasks of a workload", 100_000, "about")
-CLUSTERS: Final = _printed("section V", "clusters", 4)
-CORES: Final = _printed("section V", "cores of all clusters", 4_000)
-CCR: Final = _printed("section V", "communication to computation ratio", 0.2)
-LOWEST: Final = _printed("section V", "lowest load, measured", LOWEST_LOAD)
-HIGHEST: Final = _printed("section V", "highest load, measured", HIGHEST_LOAD)
-BEST_AT_70: Final = _printed("section VI, fig. 3", "value at load 70 % of the best policy", 1.0, "below")
-PVR_FIRST: Final = _printed("section VI, fig. 4", "load up to which PVR has the most value at each load", 1.1)
-PVD_EQUALS: Final = _printed("section VI, fig. 3", "load at which PVD has the value of PVR", 1.4)
-PVD_LESS: Final = _printed("section VI, fig. 3", "value of PVR less that of PVD at load 140 %", 0.0)
-INCOMPLETE: Final = _printed("section VI, fig. 6", "share of jobs incomplete under PVR at load 140 %", 0.05)
+_PVR_LEADS_TO: Final = 1.1
+"""Up to this load PVR has the most value."""
+_Row: TypeAlias = tuple[str, str, str, float, Effect | float | None]
+"""Where the paper prints a number, of what, in which relation, the number, and ours."""
 
 
 def printed_numbers(results: Results) -> pd.DataFrame:
@@ -60,18 +47,16 @@ def printed_numbers(results: Results) -> pd.DataFrame:
     One row per number, and per end of the runs where that matters: columns ``paper, what, end, said, printed, ours,
     low, high, difference``; the interval is of 95 %. Missing is what was not run, and a load that there is not.
     """
-    rows, found = [_row(printed, "", value) for printed, value in _settings(results)], MarketResults(results)
-    for end in results.texts("end"):
-        rows += [_row(printed, end, effect) for printed, effect in _measured(found, end)]
+    found = MarketResults(results)
+    rows = [_row("", *printed) for printed in _settings(results)]
+    rows += [_row(end, *printed) for end in results.texts("end") for printed in _measured(found, end)]
     return pd.DataFrame(rows)
 
 
-def _row(printed: PrintedNumber, end: str, ours: Effect | float | None) -> dict[str, object]:
+def _row(end: str, place: str, what: str, relation: str, printed: float, ours: Effect | float | None) -> dict[str, Any]:
     effect = Effect.exact(ours) if isinstance(ours, int | float) else ours
-    row: dict[str, object] = {
-        "paper": printed.place, "what": printed.what, "end": end, "said": printed.said,
-        "printed": printed.numbers[0],
-    }  # fmt: skip
+    said = f"{relation} {printed:,g}".lstrip()
+    row = {"paper": place, "what": what, "end": end, "said": said, "printed": printed}
     if effect is None:
         return row | dict.fromkeys(("ours", "low", "high", "difference"), np.nan)
     estimated = effect.confidence < 1.0
@@ -79,46 +64,49 @@ def _row(printed: PrintedNumber, end: str, ours: Effect | float | None) -> dict[
         "ours": effect.estimate,
         "low": effect.low if estimated else np.nan,
         "high": effect.high if estimated else np.nan,
-        "difference": printed.difference(effect.estimate),
+        "difference": effect.estimate - printed,
     }
 
 
-def _settings(results: Results) -> Iterator[tuple[PrintedNumber, float | None]]:
+def _settings(results: Results) -> Iterator[_Row]:
     """Hand out the numbers of the experimental method."""
-    table = results.table
+    table, of = results.table, results.parameters
     auctioned = table if table.empty else table[table["rule"] == PLAIN]
-    clusters = parse_clusters(str(results.parameters["clusters"]))
-    yield WORKLOADS, float(auctioned["replication"].nunique()) if len(auctioned) else None
-    yield JOBS, float(str(results.parameters["jobs"]))
-    yield TASKS, float(auctioned["tasks"].mean()) if len(auctioned) else None
-    yield CLUSTERS, float(len(clusters))
-    yield CORES, float(sum(place.cores for place in clusters))
-    yield CCR, float(str(results.parameters["ccr"]))
-    loads = [] if auctioned.empty else sorted(auctioned["load"].unique())
-    for printed, which in ((LOWEST, 0), (HIGHEST, -1)):
-        rows = auctioned[auctioned["load"] == loads[which]] if loads else auctioned
-        yield printed, float(rows["effective_load"].mean()) if loads else None
+    clusters = parse_clusters(str(of["clusters"]))
+    run, where = len(auctioned) > 0, "section V"
+    yield where, "synthetic workloads", "", 10, float(auctioned["replication"].nunique()) if run else None
+    yield where, "jobs of a workload", "", 10_000, float(str(of["jobs"]))
+    yield where, "tasks of a workload", "about", 100_000, float(auctioned["tasks"].mean()) if run else None
+    yield where, "clusters", "", 4, float(len(clusters))
+    yield where, "cores of all clusters", "", 4_000, float(sum(place.cores for place in clusters))
+    yield where, "communication to computation ratio", "", 0.2, float(str(of["ccr"]))
+    for name, load, end in (("lowest", LOWEST_LOAD, min), ("highest", HIGHEST_LOAD, max)):
+        there = auctioned[auctioned["load"] == end(auctioned["load"])] if run else auctioned
+        yield where, f"{name} load, measured", "", load, float(there["effective_load"].mean()) if run else None
 
 
-def _measured(found: MarketResults, end: str) -> Iterator[tuple[PrintedNumber, Effect | None]]:
+def _measured(found: MarketResults, end: str) -> Iterator[_Row]:
     """Hand out the numbers of the results."""
+    third, fourth, sixth = (f"section VI, fig. {number}" for number in (3, 4, 6))
 
     def mean(values: "Values | None") -> Effect | None:
         members = {} if values is None else members_of(found, {"": values})[0]
         return members[""](1) if members else None
 
     best, _ = members_of(found, {bid: found.value("value", bid, end, load=LOWEST_LOAD) for bid in TEN_BIDS})
-    yield BEST_AT_70, largest(best) if best else None
+    yield third, "value at load 70 % of the best policy", "below", 1.0, largest(best) if best else None
     for load in run_loads(found, end):
-        if load < PVR_FIRST.numbers[0]:
+        if load < _PVR_LEADS_TO:
             second = rank(found, "EDF", end, load)
-            named = _printed("section VI, fig. 4", f"rank of EDF in value at {at(load)}", 2)
-            yield named, None if second is None else second(1)
-    yield PVR_FIRST, leads_up_to(found, "PVR", end)
-    yield PVD_EQUALS, mean(crossing(found, "PVR", "PVD", end))
+            yield fourth, f"rank of EDF in value at {at(load)}", "", 2, None if second is None else second(1)
+    led = leads_up_to(found, "PVR", end)
+    yield fourth, "load up to which PVR has the most value at each load", "", _PVR_LEADS_TO, led
+    crossed = mean(crossing(found, "PVR", "PVD", end))
+    yield third, "load at which PVD has the value of PVR", "", 1.4, crossed
     pvr, pvd = (found.value("value", bid, end, load=HIGHEST_LOAD) for bid in ("PVR", "PVD"))
-    yield PVD_LESS, mean(pvr - pvd)
-    yield INCOMPLETE, mean(found.value("starved", "PVR", end, load=HIGHEST_LOAD))
+    yield third, "value of PVR less that of PVD at load 140 %", "", 0.0, mean(pvr - pvd)
+    starved = mean(found.value("starved", "PVR", end, load=HIGHEST_LOAD))
+    yield sixth, "share of jobs incomplete under PVR at load 140 %", "", 0.05, starved
 
 
 def run_loads(found: MarketResults, end: str) -> list[float]:
