@@ -24,6 +24,7 @@ from simmodels.entities.queue_scheduler import QueueScheduler
 from simmodels.entities.recorder import Recorder
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError
+from simmodels.ground.numbers import Ints
 from simmodels.ground.streams import stream
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import QueueOptions
@@ -235,36 +236,33 @@ def rows_of(schedule: Schedule, shares: NDArray[np.float64] | None, weeks: int) 
 
     A job counts in the week in which it finishes, as in figures 2 to 4 of the paper.
     """
-    wait_s = schedule.start_s - schedule.workload.submit_s
     week = np.clip(schedule.end_s // WEEK, 0, weeks - 1).astype(int)
-    waits_s, jobs = np.bincount(week, wait_s, weeks), np.bincount(week, minlength=weeks)
-    for number in range(weeks):
-        row: dict[str, Any] = {"week": number, "wait_s": waits_s[number], "jobs": jobs[number]}
-        if shares is not None:
-            row |= {f"share_{name}": share for name, share in zip(TWELVE_ORDERS, shares[number], strict=True)}
-        yield row | _sums(schedule) if number == weeks - 1 else row
+    return _weekly(schedule, week, weeks, shares, {})
 
 
 def rows_of_log(schedule: Schedule, log: Workload) -> Iterator[dict[str, Any]]:
     """Hand out the rows of the log itself: the weeks of its first year, the last with what the log is."""
-    wait_s = schedule.start_s - schedule.workload.submit_s
     week = (schedule.end_s // WEEK).astype(int)
-    weeks = min(YEAR_WEEKS, int(week.max(initial=0)) + 1)
-    inside = week < weeks
-    waits_s = np.bincount(week[inside], wait_s[inside], weeks)
-    jobs = np.bincount(week[inside], minlength=weeks)
     span_s = float(np.ptp(log.submit_s)) if len(log) else 0.0
     about = {"log_jobs": len(schedule.workload), "log_cores": _size_of(log), "log_days": span_s / DAY}
-    for number in range(weeks):
-        row: dict[str, Any] = {"week": number, "wait_s": waits_s[number], "jobs": jobs[number]}
-        yield row | _sums(schedule) | about if number == weeks - 1 else row
+    return _weekly(schedule, week, min(YEAR_WEEKS, int(week.max(initial=0)) + 1), None, about)
 
 
-def _sums(schedule: Schedule) -> dict[str, float]:
+def _weekly(
+    schedule: Schedule, week: Ints, weeks: int, shares: NDArray[np.float64] | None, about: Mapping[str, float]
+) -> Iterator[dict[str, Any]]:
+    """Hand out a row per week: its waits, jobs and shares of orders; the last also has what all weeks came to."""
     wait_s = schedule.start_s - schedule.workload.submit_s
-    return {
+    inside = week < weeks
+    waits_s, jobs = np.bincount(week[inside], wait_s[inside], weeks), np.bincount(week[inside], minlength=weeks)
+    sums = {
         "total_wait_s": math.fsum(wait_s),
         "mean_wait_s": float(wait_s.mean()),
         "max_wait_s": float(wait_s.max()),
         "mean_bounded_slowdown": schedule.metrics()["mean_bounded_slowdown"],
     }
+    for number in range(weeks):
+        row: dict[str, Any] = {"week": number, "wait_s": waits_s[number], "jobs": jobs[number]}
+        if shares is not None:
+            row |= {f"share_{name}": share for name, share in zip(TWELVE_ORDERS, shares[number], strict=True)}
+        yield {**row, **sums, **about} if number == weeks - 1 else row
