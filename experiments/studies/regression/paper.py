@@ -143,9 +143,6 @@ SCORES: Final[Mapping[str, int]] = {SYNTHETIC: 14_081, CTC: 3_745, BLUE: 3_201}
 """How many scores each set has, in words of section 5.2; the authors' files have one less: 32 for each pair."""
 PAIRS: Final[Mapping[str, int]] = {SYNTHETIC: 440, CTC: 117, BLUE: 100}
 """How many pairs the authors' scores are of."""
-TRIALS: Final = 256_000
-WINDOWS: Final = 50
-"""How many experiments figure 3 has, in the HAL version."""
 
 
 def set_of(name: str) -> str | None:

@@ -55,15 +55,6 @@ TABLE_1: Final[Mapping[str, Log]] = {
     "CEA-Curie": Log(80_640, 312, 3),
     "UniLu-Gaia": Log(2_004, 51, 4),
 }
-FACTOR: Final = 2.0
-"""By how much noisy feedback divides the mean wait, at most (abstract)."""
-REMAINS: Final = 0.4
-"""How much of the mean wait the bandit leaves, at least (abstract)."""
-HALF: Final = 0.5
-"""The width of the 10th to 90th percentile, as a part of the best improvement, roughly (section 6.2, figure 2)."""
-SIMULATIONS: Final = 12_600
-YEARS: Final = 25_200
-"""How many simulations, and of how many years together (section 6.1.4)."""
 NOISE: Final = 0.15
 """How far a simulated wait may be wrong, as a part of it (equation 6)."""
 
