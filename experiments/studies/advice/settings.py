@@ -1,10 +1,11 @@
 """What is tried for advice: orders with thresholds, other backfillings, priorities of batch systems, and tuners."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from experiments.fitting import limits_within
-from experiments.studies.multifactor import BY_IN_WORDS, By, Multifactor, made_up_for
+from experiments.studies.multifactor import BY_IN_WORDS, By, Multifactor
 from simmodels.clusters.limits import Limits
 from simmodels.policies.ahead import Ahead
 from simmodels.policies.orders import TWELVE_ORDERS, find_order
@@ -57,65 +58,45 @@ def in_seconds(threshold_h: float | None) -> float | None:
     return None if threshold_h is None else threshold_h * HOUR
 
 
-def policy_in_words(policy: str, threshold_h: object) -> str:
-    """Return what is tried in words: an order with its threshold, or what has none."""
-    if policy in PRIORITIES:
-        return f"multifactor priority ({made_up_for(*PRIORITIES[policy])})"
-    if policy in TWELVE_ORDERS:
-        return f"{policy} ({find_order(policy).about}) {in_words(threshold_h)}"
-    return policy
-
-
-def policy_in_a_sentence(policy: str, threshold_h: float | None) -> str:
-    """Return what is tried as a part of a sentence, in which a threshold is said by what it does."""
-    if policy in PRIORITIES:
-        return f"a priority ({made_up_for(*PRIORITIES[policy])})"
-    if policy not in TWELVE_ORDERS:
-        return policy
-    if policy == "FCFS":  # no threshold changes anything of it
-        late = ""
-    elif threshold_h is None:
-        late = ", however long others wait"
-    else:
-        late = f"; jobs that have waited {threshold_h:g} h go first"
-    return f"{policy} ({find_order(policy).about}{late})"
-
-
-def priority_of(policy: str, log: Workload, node_cores: int) -> Multifactor:
-    """Return the priority that has a name, with the weights that a log gives it."""
-    by, span_s = PRIORITIES[policy]
-    return Multifactor.fitted(by, span_s, log, log.max_cores or 1, node_cores=node_cores)
-
-
-def schedule_of(
-    policy: str,
-    threshold_h: float | None,
-    trace: Workload,
-    log: Workload,
-    *,
-    node_cores: int = 1,
-    limits: Limits | None = None,
-    ahead: Ahead | None = None,
-) -> Schedule:
-    """Return the schedule of a trace under one of `FIXED`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replays:
+    """How a log and its resamples are replayed.
 
     Parameters
     ----------
-    policy, threshold_h
-        Which; after how many hours a job goes before all others, for those that are an order.
-    trace
-        The log, or a resample of it.
     log, node_cores
-        The log that the weights of a priority are from, and the cores of a node.
+        The log, from which the weights of a priority are, and the cores of a node.
     limits
         Limits of the log.
     ahead
         What first come, first served is, if jobs of some queues go before others.
     """
-    mine, first_come = limits_within(limits, trace), ahead or "FCFS"
-    if policy in PRIORITIES:
-        return priority_of(policy, log, node_cores).simulate(trace, limits=mine)
-    if policy in BACKFILLINGS:
-        return simulate(trace, order=first_come, backfilling=BACKFILLINGS[policy], limits=mine)
-    order = first_come if policy == "FCFS" else policy
-    return simulate(trace, order=order, threshold_s=in_seconds(threshold_h), limits=mine)
+
+    log: Workload
+    node_cores: int = 1
+    limits: Limits | None = None
+    ahead: Ahead | None = None
+
+    def priority(self, policy: str) -> Multifactor:
+        """Return the priority that has a name, with the weights that the log gives it."""
+        by, span_s = PRIORITIES[policy]
+        return Multifactor.fitted(by, span_s, self.log, self.log.max_cores or 1, node_cores=self.node_cores)
+
+    def schedule(self, policy: str, threshold_h: float | None = None, trace: Workload | None = None) -> Schedule:
+        """Return the schedule of the log, or of a resample of it, under one of `FIXED`.
+
+        Parameters
+        ----------
+        policy, threshold_h
+            Which; after how many hours a job goes before all others, for those that are an order.
+        trace
+            The resample; None for the log itself.
+        """
+        trace = self.log if trace is None else trace
+        mine, first_come = limits_within(self.limits, trace), self.ahead or "FCFS"
+        if policy in PRIORITIES:
+            return self.priority(policy).simulate(trace, limits=mine)
+        if policy in BACKFILLINGS:
+            return simulate(trace, order=first_come, backfilling=BACKFILLINGS[policy], limits=mine)
+        order = first_come if policy == "FCFS" else policy
+        return simulate(trace, order=order, threshold_s=in_seconds(threshold_h), limits=mine)

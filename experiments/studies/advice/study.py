@@ -31,17 +31,14 @@ from experiments.studies.advice.settings import (
     FIXED,
     PRIORITIES,
     TUNERS,
+    Replays,
     in_seconds,
     in_words,
-    priority_of,
-    schedule_of,
 )
 from experiments.studies.advice.verdict import Option, front, judge
-from experiments.studies.multifactor import Multifactor
 from simmodels.clusters.limits import Limits
 from simmodels.errors import RequestError, must_be, require_known
 from simmodels.ground.durations import as_hours
-from simmodels.policies.ahead import Ahead
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.results.logged import AS_LOGGED, as_logged, logged_wait_s
@@ -54,9 +51,7 @@ from workloads.resampling import resample, whole_weeks
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_INPUT: Final = "log"
-_LIMITS: Final = "limits"
-_AHEAD: Final = "ahead"
+_INPUT: Final = "replays"
 _MOST_WEEKS: Final = 104
 _PRIORITY: Final = "priority"
 
@@ -103,31 +98,40 @@ class Advice(Study):
         self._found_last: tuple[Results, Advised | None] | None = None
         self._schedules: dict[tuple[str, float | None, Limits | None], Schedule] = {}
 
+    @property
+    def _given(self) -> dict[str, Any]:
+        """The parameters that are the same at all scales."""
+        return {**self.parameters, **self.chosen}
+
     @cached_property
     def _as_read(self) -> Workload:
         """The log, cleaned, read once."""
-        of = {**self.parameters, **self.chosen}
-        if not of["workload"]:
+        if not self._given["workload"]:
             raise RequestError("there is no log to advise on", "add --workload FILE")
-        return WorkloadFile.of(of, drop_oversized=True).read()
+        return WorkloadFile.of(self._given, drop_oversized=True).read()
 
     @cached_property
     def _limits(self) -> FoundLimits:
         """The limits under which the log is replayed, and what else is read off it."""
-        of, log = {**self.parameters, **self.chosen}, self._as_read
+        of, log = self._given, self._as_read
         current = "FCFS" if of["current"] == AUTO else of["current"]
-        return find_limits(
-            str(of["limits"]), log, lambda: schedule_of(current, None, log, log, node_cores=self._node_cores)
-        )
+        free = Replays(log=log, node_cores=of["node_cores"])
+        return find_limits(str(of["limits"]), log, lambda: free.schedule(current))
 
     @cached_property
+    def _replays(self) -> Replays:
+        """How the log, of a machine with the cores in service, is replayed."""
+        found = self._limits
+        log, node_cores = found.used.on(self._as_read), self._given["node_cores"]
+        return Replays(log=log, node_cores=node_cores, limits=found.limits, ahead=found.used.ahead)
+
+    @property
     def _log(self) -> Workload:
-        """The log, of a machine with the cores in service."""
-        return self._limits.used.on(self._as_read)
+        return self._replays.log
 
     def inputs(self, scale: str) -> Mapping[str, Any]:  # noqa: ARG002  the same at all scales
-        """Return the log, the limits under which it is replayed, and what first come, first served is."""
-        return {_INPUT: self._log, _LIMITS: self._limits.limits, _AHEAD: self._limits.used.ahead}
+        """Return how the log is replayed."""
+        return {_INPUT: self._replays}
 
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
         """Hand out the cells: the log once; a resample in each replication, with tuners."""
@@ -163,14 +167,13 @@ class Advice(Study):
 
     def run_cell(self, cell: Cell) -> Rows:
         """Return the figures of merit of one simulation; of a tuner also which order it used, week by week."""
-        log: Workload = cell.inputs[_INPUT]
+        replays: Replays = cell.inputs[_INPUT]
         policy: str = cell["policy"]
+        log, limits, ahead = replays.log, replays.limits, replays.ahead
         if cell["trace"] == LOG:
-            schedule = self._scheduled(log, log, cell)
+            schedule = _scheduled(replays, log, cell)
             return {**_measured(schedule), "apart": _apart(schedule)}
         weeks = cell["weeks"] or min(_MOST_WEEKS, whole_weeks(log))
-        limits: Limits | None = cell.inputs[_LIMITS]
-        ahead: Ahead | None = cell.inputs[_AHEAD]
         columns = (*(() if limits is None else limits.columns), *(() if ahead is None else (ahead.by,)))
         trace = _resample(log, weeks=weeks, seed=cell.seed, index=cell.replication, columns=columns)
         if policy in TUNERS:
@@ -182,17 +185,7 @@ class Advice(Study):
                 trace, strategy, cores=cores, options=options, period_s=period_s, seed=seed, name=policy
             )
             return [_measured(tuned.schedule), *_by_week(tuned.tuning_run.used, period_s)]
-        return _measured(self._scheduled(trace, log, cell))
-
-    def _scheduled(self, trace: Workload, log: Workload, cell: Cell) -> Schedule:
-        """Return the schedule of a trace."""
-        policy: str = cell["policy"]
-        limits, ahead = cell.inputs[_LIMITS], cell.inputs[_AHEAD]
-        if policy == "FCFS":
-            return _first_come(trace, limits, ahead)
-        return schedule_of(
-            policy, cell["threshold_h"], trace, log, node_cores=cell["node_cores"], limits=limits, ahead=ahead
-        )
+        return _measured(_scheduled(replays, trace, cell))
 
     # -- what is reported ---------------------------------------------------------------------------
 
@@ -238,7 +231,7 @@ class Advice(Study):
         about = f"Advice of schedlab for {self._log.name}; mean wait of the replay: {as_hours(then.mean_h)}."
         if not results.judged or results.done < results.cells:
             about += " A first impression only: not all was run."
-        return self._priority(then).files(then.longest_h * HOUR, about)
+        return self._replays.priority(then.policy).files(then.longest_h * HOUR, about)
 
     def answer(self, results: Results) -> Mapping[str, Any]:
         """Return the verdict and what it rests on, by name: see ``docs/reference/advice.schema.json``."""
@@ -247,7 +240,7 @@ class Advice(Study):
             return {}
         verdict = found.verdict
         then, beyond = verdict.advised, verdict.remark
-        priority = None if then is None or then.policy not in PRIORITIES else self._priority(then).table()
+        entered = None if then is None or then.policy not in PRIORITIES else self._replays.priority(then.policy)
         return {
             "verdict": verdict.kind,
             "weak": verdict.weak,
@@ -256,7 +249,7 @@ class Advice(Study):
             "change_to": None if then is None else then.table(),
             "waits_longer": None if found.worse is None else found.worse.table(),
             "shortest_mean": verdict.shortest.table(),
-            "to_enter": None if then is None else {**then.table(), "priority": priority},
+            "to_enter": None if then is None else {**then.table(), "priority": entered and entered.table()},
             "cannot_be_entered": None if beyond is None else beyond.table(),
             "front": [option.table() for option in front(found.choices())],
             "limits": None if found.effect is None else found.effect.table(found.limits),
@@ -302,20 +295,8 @@ class Advice(Study):
         """Return the schedule of the log under a policy and limits, simulated once."""
         key = policy, threshold_h, limits
         if key not in self._schedules:
-            log, ahead = self._log, self._limits.used.ahead
-            self._schedules[key] = schedule_of(
-                policy, threshold_h, log, log, node_cores=self._node_cores, limits=limits, ahead=ahead
-            )
+            self._schedules[key] = replace(self._replays, limits=limits).schedule(policy, threshold_h)
         return self._schedules[key]
-
-    def _priority(self, option: Option) -> Multifactor:
-        """Return the priority that an option is."""
-        return priority_of(option.policy, self._log, self._node_cores)
-
-    @property
-    def _node_cores(self) -> int:
-        """The cores of a node."""
-        return int({**self.parameters, **self.chosen}["node_cores"])
 
 
 # The cells of a replication follow each other: the last trace is kept, and its schedule under the order that no
@@ -323,10 +304,14 @@ class Advice(Study):
 _resample: Final = lru_cache(maxsize=1)(resample)
 
 
-@lru_cache(maxsize=1)
-def _first_come(trace: Workload, limits: Limits | None, ahead: Ahead | None) -> Schedule:
-    """Return the schedule of a trace, first come, first served."""
-    return schedule_of("FCFS", None, trace, trace, limits=limits, ahead=ahead)
+_first_come: Final = lru_cache(maxsize=1)(Replays.schedule)
+
+
+def _scheduled(replays: Replays, trace: Workload, cell: Cell) -> Schedule:
+    """Return the schedule of a trace."""
+    if cell["policy"] == "FCFS":
+        return _first_come(replays, "FCFS", None, trace)
+    return replays.schedule(cell["policy"], cell["threshold_h"], trace)
 
 
 def _in_hours(results: Results) -> Results:

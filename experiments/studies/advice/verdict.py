@@ -8,13 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.calibration import Calibration
-from experiments.studies.advice.settings import (
-    BACKFILLINGS,
-    BY_LIMITS,
-    ENTERABLE,
-    policy_in_a_sentence,
-    policy_in_words,
-)
+from experiments.studies.advice.settings import BACKFILLINGS, BY_LIMITS, ENTERABLE, PRIORITIES, in_words
+from experiments.studies.multifactor import made_up_for
+from simmodels.policies.orders import TWELVE_ORDERS, find_order
 
 Kind = Literal["change", "do not change", "hardly matters", "no match"]
 
@@ -97,11 +93,25 @@ class Option:
 
     def __str__(self) -> str:
         """Return it in words, as tables have it."""
-        return policy_in_words(self.policy, self.threshold_h)
+        if self.policy in PRIORITIES:
+            return f"multifactor priority ({made_up_for(*PRIORITIES[self.policy])})"
+        if self.policy in TWELVE_ORDERS:
+            return f"{self.policy} ({find_order(self.policy).about}) {in_words(self.threshold_h)}"
+        return self.policy
 
     def in_words(self) -> str:
         """Return it as a part of a sentence, for people who do not know what a threshold is."""
-        return policy_in_a_sentence(self.policy, self.threshold_h)
+        if self.policy in PRIORITIES:
+            return f"a priority ({made_up_for(*PRIORITIES[self.policy])})"
+        if self.policy not in TWELVE_ORDERS:
+            return self.policy
+        if self.policy == "FCFS":  # no threshold changes anything of it
+            late = ""
+        elif self.threshold_h is None:
+            late = ", however long others wait"
+        else:
+            late = f"; jobs that have waited {self.threshold_h:g} h go first"
+        return f"{self.policy} ({find_order(self.policy).about}{late})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import simmodels as sm
 from experiments.campaigns.planning.plan import Plan
 from experiments.campaigns.report import write_report
 from experiments.studies.advice.limits import Effect, FoundLimits, effect_of
-from experiments.studies.advice.settings import FIXED, schedule_of
+from experiments.studies.advice.settings import FIXED, Replays
 from simmodels.errors import FileFormatError, RequestError
 from tests.experiments.studies.advice.test_study import PRIORITY, advised, as_printed, require_fits, some
 from tests.experiments.test_fitting import made_under
@@ -85,7 +85,7 @@ def test_limits_of_queues_hold_on_resamples_and_a_user_who_is_in_none_of_their_w
 def test_whatever_is_tried_heeds_the_limits(policy: str) -> None:
     assert policy in FIXED
     limits = sm.Limits([{"by": "user", "value": 1, "cores": 4}])
-    assert schedule_of(policy, None, CAPPED, CAPPED, limits=limits).validate().terms.limits == limits
+    assert Replays(log=CAPPED, limits=limits).schedule(policy).validate().terms.limits == limits
 
 
 def test_the_limit_that_is_lifted_is_the_one_without_which_jobs_wait_least() -> None:

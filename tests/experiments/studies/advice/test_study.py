@@ -19,7 +19,7 @@ from experiments.campaigns.report import write_report
 from experiments.campaigns.running import Campaign
 from experiments.cli.output import print_json
 from experiments.studies.advice.results import LOG, RESAMPLE, _settled, front_table, options_of
-from experiments.studies.advice.settings import schedule_of
+from experiments.studies.advice.settings import Replays
 from experiments.studies.advice.study import Advice
 from experiments.studies.advice.verdict import Option, front, judge
 from simmodels.errors import RequestError
@@ -80,7 +80,7 @@ def test_the_page_begins_with_the_verdict_in_ten_rows_at_most(campaign: Campaign
     verdict = judge(options, now, None, mean_runtime_h=float(log.runtime_s.mean()) / sm.HOUR)
     begins = {"change": "Consider ", "do not change": "Do not change: ", "hardly matters": "As far as"}
     assert report.findings[0].startswith(begins[verdict.kind])
-    direct = schedule_of(verdict.shortest.policy, verdict.shortest.threshold_h, log, log)
+    direct = Replays(log=log).schedule(verdict.shortest.policy, verdict.shortest.threshold_h)
     assert verdict.shortest.p99_h == pytest.approx(np.percentile(direct.start_s - log.submit_s, 99) / sm.HOUR)
     assert len(report.findings) <= 6
     assert sum(len(textwrap.wrap(finding, 78)) for finding in report.findings) <= 10
@@ -219,7 +219,7 @@ def test_the_log_as_it_was_stands_beside_its_replay(tmp_path: Path) -> None:
 def logged(jobs: int, policy: str) -> sm.Workload:
     """Return a log whose waits are those of a policy."""
     log = wl.tsafrir_estimates(wl.lublin(jobs=jobs, cores=64, seed=5, load=1.0), seed=5)
-    replayed = schedule_of(policy, None, log, log)
+    replayed = Replays(log=log).schedule(policy)
     return replace(log, extras={**log.extras, "wait_s": replayed.start_s - log.submit_s})
 
 
