@@ -1,7 +1,6 @@
 """Forecasts: whether jobs of logs start when forecasts say, on the second halves of logs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
 from experiments.forecasting import Futures, Present, that_waited, with_limits
-from experiments.inputs import WorkloadFile, parts
+from experiments.inputs import WorkloadFile
 from experiments.levels import Forecast, Levels, PastForecasts
 from experiments.studies.forecasts.claims import make_claims
 from experiments.studies.forecasts.results import LEVELS, ForecastResults, make_table
@@ -58,14 +57,11 @@ class Forecasts(Study):
     def inputs(self, scale: str) -> Mapping[str, Any]:
         """Return the logs, in order of submission, without jobs of unknown cores or runtime."""
         design = self.design(scale)
-        parameters = design.parameters
-        filters = parts(str(parameters["clean"]))
         found = {}
         for path in map(str, design.factors["workload"]):
             if not path:
                 raise RequestError("there is no log to forecast", "add --workload FILE,...")
-            cores = None if parameters["cores"] is None else int(str(parameters["cores"]))
-            log = WorkloadFile(path=Path(path), cores=cores, filters=filters, drop_oversized=True).read()
+            log = WorkloadFile.of({**design.parameters, "workload": path}, drop_oversized=True).read()
             log = log.take(log.known())
             found[path] = with_limits(log.take(np.argsort(log.submit_s, kind="stable")))
         return found
