@@ -15,7 +15,7 @@ from simmodels.ground.cards import bars, card, number
 _SHOWN: Final = 24  # as many rows a notebook shows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)  # a table is neither equal nor hashed
 class Results:
     """What came of a campaign.
 

@@ -1,14 +1,11 @@
 """The claims of the regression study: the sentences of ``claims.csv``, and on how many workloads each holds, by method.
 
 Sections and figures are those of the version with three training sets.
-
-References
-----------
-See `experiments.studies.regression.paper`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -115,8 +112,12 @@ def fit_claims(results: Results) -> Iterator[Claim]:
         yield from judge(found.by(way), SENTENCES["fitted"])
 
 
-def over_workloads(results: Results) -> Iterator[OverAll]:
-    """Hand out the claims on windows: by the methods of the text, by those of its program, and by corrected ones."""
+@lru_cache(maxsize=1)
+def over_workloads(results: Results) -> tuple[OverAll, ...]:
+    """Return the claims on windows: by the methods of the text, by those of its program, and by corrected ones.
+
+    They are made once for tables and claims: they take thousands of resamples for each window.
+    """
     found, over_all = RegressionResults(results), list[OverAll]()
     for method, said in product(METHODS, SENTENCES["windows"]):
         if method.scores is not None and not _is_of_forms(said):
@@ -128,8 +129,7 @@ def over_workloads(results: Results) -> Iterator[OverAll]:
     claims = in_scope(
         [each.claim for each in over_all], results, names={"workload": name_of}, given={"workload": FILE_OF}
     )
-    for each, claim in zip(over_all, claims, strict=True):
-        yield each._replace(claim=claim)
+    return tuple(each._replace(claim=claim) for each, claim in zip(over_all, claims, strict=True))
 
 
 def _is_of_forms(said: Sentence) -> bool:

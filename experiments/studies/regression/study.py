@@ -19,7 +19,7 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
 from experiments.inputs import WorkloadFile, named_priority
-from experiments.studies.regression.claims import OverAll, claim_tables, fit_claims, over_workloads
+from experiments.studies.regression.claims import claim_tables, fit_claims, over_workloads
 from experiments.studies.regression.learning import (
     converging,
     count_of_pairs,
@@ -237,7 +237,7 @@ class Regression(Study):
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return the paper's tables with what it prints, and the medians and spreads over the windows."""
-        tables = make_tables(RegressionResults(results)) | claim_tables(self._over_workloads(results))
+        tables = make_tables(RegressionResults(results)) | claim_tables(over_workloads(results))
         return {name: table for name, table in tables.items() if not table.empty}
 
     def findings(self, results: Results) -> Sequence[str]:
@@ -252,15 +252,7 @@ class Regression(Study):
 
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return the claims of the paper and ours, method by method."""
-        return [*fit_claims(results), *(each.claim for each in self._over_workloads(results))]
-
-    def _over_workloads(self, results: Results) -> Sequence[OverAll]:
-        """Return the claims on windows, made once: they take thousands of resamples for each window."""
-        if self._last is None or self._last[0] is not results:
-            self._last = (results, list(over_workloads(results)))
-        return self._last[1]
-
-    _last: tuple[Results, Sequence[OverAll]] | None = None
+        return [*fit_claims(results), *(each.claim for each in over_workloads(results))]
 
 
 def _fit_name(train: str, scores: str, form: str) -> str:
