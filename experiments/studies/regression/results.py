@@ -1,9 +1,4 @@
-"""What is asked of the results of the regression study: windows, draws and fits by what they are of; and tables.
-
-References
-----------
-See `experiments.studies.regression.paper`.
-"""
+"""What is asked of the results of the regression study: windows, draws and fits by what they are of; and tables."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy

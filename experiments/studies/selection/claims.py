@@ -3,10 +3,6 @@
 The margins of "close to", "little", "slightly" and the like are ours: the paper gives none. Waits are close to the
 least, or little lies between two, up to 5 %; "slightly" is up to 10 %, and "considerable" from there on; an improvement
 of 2 % or less is no benefit. Weekly means vary a lot where their standard deviation is half of their mean or more.
-
-References
-----------
-See `experiments.studies.selection.paper`.
 """
 
 from dataclasses import replace

@@ -1,10 +1,6 @@
 """The figures of the selection study: a year of a log, improvements over time, and which orders were used.
 
 An order has the same colour in all of them, and orders are named in the same sequence.
-
-References
-----------
-See `experiments.studies.selection.paper`.
 """
 
 from collections.abc import Sequence

@@ -3,10 +3,6 @@
 Of one log they are given float64[..., resamples, strategies], waits, of which the first column is what the others are
 measured against. Of several logs they are given float64[..., logs, strategies], waits over those under FCFS: of what a
 sentence is about, and of what it is compared with.
-
-References
-----------
-See `experiments.studies.selection.paper`.
 """
 
 from collections.abc import Callable, Mapping

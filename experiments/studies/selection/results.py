@@ -1,9 +1,4 @@
-"""What is asked of the results of the selection study: waits by strategy and resample, on a log and on several.
-
-References
-----------
-See `experiments.studies.selection.paper`.
-"""
+"""What is asked of the results of the selection study: waits by strategy and resample, on a log and on several."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy

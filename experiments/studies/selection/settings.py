@@ -1,9 +1,4 @@
-"""What a cell of the selection study runs: a log, a resample of it, and a strategy or an order on either engine.
-
-References
-----------
-See `experiments.studies.selection.paper`.
-"""
+"""What a cell of the selection study runs: a log, a resample of it, and a strategy or an order on either engine."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

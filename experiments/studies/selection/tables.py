@@ -1,9 +1,4 @@
-"""The tables of the selection study: improvements by equation 11, beside what the paper prints.
-
-References
-----------
-See `experiments.studies.selection.paper`.
-"""
+"""The tables of the selection study: improvements by equation 11, beside what the paper prints."""
 
 from collections.abc import Iterable, Iterator
 from itertools import product
