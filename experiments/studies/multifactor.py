@@ -9,6 +9,7 @@ to 1, less its nice value. There is a factor of the age and one of the size, non
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
@@ -172,11 +173,9 @@ class Multifactor:
         about
             A line on where it is from, which becomes a comment: a line end in it is escaped.
         """
-        lines = {"slurm.conf.txt": self._slurm(longest_wait_s, about)}
-        if self.by.endswith("classes"):
-            lines["job_submit.lua"] = self._lua(about)
-        lines["pbs.txt"] = self._pbs(about)
-        return {name: _text(of_file) for name, of_file in lines.items()}
+        lua = {"job_submit.lua": self._lua(about)} if self.by.endswith("classes") else {}
+        slurm, pbs = _text(self._slurm(longest_wait_s, about)), _text(self._pbs(about))
+        return {"slurm.conf.txt": slurm, **lua, "pbs.txt": pbs}
 
     def _slurm(self, longest_wait_s: float, about: str) -> Iterator[str]:
         """Hand out the lines of slurm.conf."""
@@ -213,45 +212,13 @@ class Multifactor:
             limit = "" if end is None else f" {of.format(end)}"
             yield f"#   sacctmgr -i add qos class{number} set Priority={round(self.span_s) - nice}{limit}"
 
-    def _lua(self, about: str) -> Iterator[str]:
-        """Hand out the lines of a submit filter for Slurm."""
-        what = "minutes" if self.by == "limit classes" else "minutes x cores"
-        yield f"-- {about}"
-        yield f"-- Nice values by classes: {self}. What users say with --nice is added."
-        yield "-- Without a limit, a job is in the last class."
-        yield f"local classes = {{  -- up to this many {what}, this nice value"
-        for end, nice in self.classes():
-            yield f"  {{{'math.huge' if end is None else end}, {nice}}},"
-        yield "}"
-        yield ""
-        yield "function slurm_job_submit(job_desc, part_list, submit_uid)"
-        yield "  local asked = math.huge"
-        yield "  if job_desc.time_limit < slurm.NO_VAL then"
-        yield "    asked = job_desc.time_limit"
-        if self.by == "area classes":
-            yield "    local cores = 1"
-            yield "    if job_desc.min_cpus < slurm.NO_VAL then cores = math.max(cores, job_desc.min_cpus) end"
-            yield "    if job_desc.min_nodes < slurm.NO_VAL then"
-            yield f"      cores = math.max(cores, {self.node_cores} * job_desc.min_nodes)  -- of a node: --node-cores"
-            yield "    end"
-            yield "    asked = asked * cores"
-        yield "  end"
-        yield "  local own = 0"
-        yield "  if job_desc.nice ~= slurm.NO_VAL then own = job_desc.nice - slurm.NICE_OFFSET end"
-        yield "  for _, class in ipairs(classes) do"
-        yield "    if asked <= class[1] then"
-        yield "      job_desc.nice = slurm.NICE_OFFSET + own + class[2]"
-        yield "      break"
-        yield "    end"
-        yield "  end"
-        yield "  return slurm.SUCCESS"
-        yield "end"
-        yield ""
-        yield "function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)"
-        yield "  return slurm.SUCCESS"
-        yield "end"
-        yield ""
-        yield "return slurm.SUCCESS"
+    def _lua(self, about: str) -> str:
+        """Return a submit filter for Slurm."""
+        from jinja2 import Template  # noqa: PLC0415  slow to import: only for classes
+
+        text = Path(__file__).with_name("job_submit.lua.j2").read_text("utf-8")
+        filled = Template(text, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+        return str(filled.render(priority=self, about=printable(about)))
 
     def _pbs(self, about: str) -> Iterator[str]:
         """Hand out the commands for PBS Professional."""
