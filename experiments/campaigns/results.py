@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.cell import REPLICATION, Value
+from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.statistics import Effect, Statistic, bootstrap, having, paired, require_numbers
 from simmodels.errors import require_known
 from simmodels.ground.cards import bars, card, number
@@ -50,8 +50,8 @@ class Results:
     """
 
     table: pd.DataFrame
-    factors: Mapping[str, Sequence[Value]]
-    parameters: Mapping[str, Value] = field(default_factory=dict)
+    factors: Mapping[str, Sequence[Any]]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     cells: int = 0
     done: int = 0

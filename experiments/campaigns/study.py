@@ -74,11 +74,11 @@ class Scale:
 class Design:
     """A study at one scale: what is the same in all cells, what is varied, and how often it is repeated."""
 
-    parameters: Mapping[str, Value]
-    factors: Mapping[str, tuple[Value, ...]]
+    parameters: Mapping[str, Any]
+    factors: Mapping[str, tuple[Any, ...]]
     replications: int
 
-    def values(self, name: str) -> tuple[Value, ...]:
+    def values(self, name: str) -> tuple[Any, ...]:
         """Return the values that a factor has, or the one of a parameter."""
         return self.factors[name] if name in self.factors else (self.parameters[name],)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.cell import Cell, Rows, Value
+from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
 from experiments.inputs import WorkloadFile, named_priority
@@ -149,7 +149,7 @@ class Replay(Study):
         }
 
 
-def _one(design: Design, name: str) -> Value:
+def _one(design: Design, name: str) -> Any:  # noqa: ANN401  a value is what the study says it is
     """Return the value of what cannot be varied here: a TOML file may make a factor of a parameter."""
     values = design.values(name)
     if len(values) > 1:

@@ -93,11 +93,11 @@ def options_of(results: Results) -> tuple[list[Option], Option | None]:
     return list(compared.values()), compared[now]
 
 
-def _option(measured: pd.Series, policy: str, threshold_h: object) -> Option:
+def _option(measured: pd.Series, policy: str, threshold_h: float | None) -> Option:
     """Return how a policy did on the log."""
     return Option(
         policy=policy,
-        threshold_h=None if threshold_h is None or policy not in TWELVE_ORDERS else float(str(threshold_h)),
+        threshold_h=None if threshold_h is None or policy not in TWELVE_ORDERS else float(threshold_h),
         mean_h=float(measured["mean_wait_s"]) / HOUR,
         p95_h=float(measured["p95_wait_s"]) / HOUR,
         p99_h=float(measured["p99_wait_s"]) / HOUR,

@@ -72,7 +72,7 @@ class CapacityResults(StudyResults):
         for key, part in table.set_index(["trace", REPLICATION]).groupby(keys, sort=False):
             # Values of which the walks are one object are compared without a look at these.
             walks = walks if walks.equals(part.index) else part.index
-            found[*key[:2], *map(_plain, key[2:])] = part.set_axis(walks)
+            found[key] = part.set_axis(walks)
         return found
 
     @cached_property
@@ -95,7 +95,7 @@ class CapacityResults(StudyResults):
         cores = moved.get("cores_per_machine", self.centre["cores_per_machine"])
         if cores != self.centre["cores_per_machine"]:
             point["machines"], point["radius"] = equivalent_platform(cores, self.centre)
-        return (workload, heuristic, *(_plain(point[name]) for name in CENTRE))
+        return (workload, heuristic, *(point[name] for name in CENTRE))
 
     def levels(self, factor: str, subject: str) -> list[Any]:
         """Return those of the paper's values of a sweep that were run on a workload; none if there is one only."""
@@ -138,11 +138,6 @@ class CapacityResults(StudyResults):
         if there is None or there.empty:
             return None
         return bootstrap(there.groupby(level=REPLICATION).mean().to_numpy(), seed=self.results.seed)
-
-
-def _plain(value: object) -> object:
-    """Return a value of a factor as a key: a whole number is the same whatever its type."""
-    return value if isinstance(value, str) else float(str(value))
 
 
 def make_tables(found: CapacityResults) -> dict[str, pd.DataFrame]:

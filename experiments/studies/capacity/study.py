@@ -139,14 +139,14 @@ class Capacity(Study):
         families = [str(name) for name in values["workload"] if name in RISKY_FAMILIES]
         workloads = [*families, *([BORG] if slices else [])]
         for replication, workload, trace in product(range(design.replications), workloads, values["trace"]):
-            if workload == BORG and int(str(trace)) >= len(slices) - 1:
+            if workload == BORG and trace >= len(slices) - 1:
                 continue
             for point in _points(values, workload, swept=scale == "extended"):
                 if workload == BORG and point["jobs_per_week"] != next(points(values))["jobs_per_week"]:
                     continue  # Borg has as many as it has
-                if not INTERPRETATIONS[str(point["variant"])].changes_jobs_of(workload):
+                if not INTERPRETATIONS[point["variant"]].changes_jobs_of(workload):
                     continue
-                for heuristic in heuristics_for(point, [str(name) for name in values["heuristic"]]):
+                for heuristic in heuristics_for(point, values["heuristic"]):
                     factors = {"workload": workload, "trace": trace, **point, "heuristic": heuristic}
                     yield Cell(factors, replication, seed, design.parameters)
 

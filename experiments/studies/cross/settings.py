@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 from experiments.campaigns.study import Design
 from simmodels.engine import Engine
@@ -69,9 +69,9 @@ class Platform(NamedTuple):
     cores: int
 
     @classmethod
-    def of(cls, values: Mapping[str, object]) -> "Platform":
+    def of(cls, values: Mapping[str, Any]) -> "Platform":
         """Return the machines that parameters describe."""
-        return cls(*(int(str(values[name])) for name in ("machines", "radius", "cores_per_machine")))
+        return cls(values["machines"], values["radius"], values["cores_per_machine"])
 
     @property
     def half(self) -> "Platform":
@@ -119,17 +119,17 @@ def require_settings(design: Design) -> None:
         )
 
 
-def _require_related(of: Mapping[str, object]) -> None:
+def _require_related(of: Mapping[str, Any]) -> None:
     """Refuse numbers that do not go together."""
     platform = Platform.of(of)
     if platform.machines % 2 or platform.radius % 2 or platform.radius >= platform.machines:
         given = (platform.machines, platform.radius)
         raise RequestError(must_be("machines and radius", "even, and radius less than machines", given))
-    if int(str(of["trial_cores"])) < platform.cores:
+    if of["trial_cores"] < platform.cores:
         raise RequestError(must_be("trial_cores", f"at least cores_per_machine, {platform.cores},", of["trial_cores"]))
-    if not float(str(of["warm_days"])) < float(str(of["window_days"])):
+    if of["warm_days"] >= of["window_days"]:
         raise RequestError(must_be("warm_days", f"less than window_days, {of['window_days']},", of["warm_days"]))
-    if not float(str(of["learn_on"])) < 1:
+    if of["learn_on"] >= 1:
         raise RequestError(must_be("learn_on", "less than 1", of["learn_on"]))
     for name in ("log", "borg", "workflow_files", "series", "series_column"):
         if not isinstance(of[name], str):

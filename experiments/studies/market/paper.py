@@ -75,11 +75,11 @@ def _settings(results: Results) -> Iterator[_Row]:
     clusters = parse_clusters(str(of["clusters"]))
     run, where = len(auctioned) > 0, "section V"
     yield where, "synthetic workloads", "", 10, float(auctioned["replication"].nunique()) if run else None
-    yield where, "jobs of a workload", "", 10_000, float(str(of["jobs"]))
+    yield where, "jobs of a workload", "", 10_000, float(of["jobs"])
     yield where, "tasks of a workload", "about", 100_000, float(auctioned["tasks"].mean()) if run else None
     yield where, "clusters", "", 4, float(len(clusters))
     yield where, "cores of all clusters", "", 4_000, float(sum(place.cores for place in clusters))
-    yield where, "communication to computation ratio", "", 0.2, float(str(of["ccr"]))
+    yield where, "communication to computation ratio", "", 0.2, float(of["ccr"])
     for name, load, end in (("lowest", LOWEST_LOAD, min), ("highest", HIGHEST_LOAD, max)):
         there = auctioned[auctioned["load"] == end(auctioned["load"])] if run else auctioned
         yield where, f"{name} load, measured", "", load, float(there["effective_load"].mean()) if run else None

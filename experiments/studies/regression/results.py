@@ -218,8 +218,7 @@ class RegressionResults(StudyResults):
         if row.empty:
             return None
         theta, error = (float(row[name].iloc[0]) for name in ("theta", "error_by_pair"))
-        pairs = int(str(self.results.parameters["pairs"]))
-        return Effect(theta, theta - 1.96 * error, theta + 1.96 * error, pairs)
+        return Effect(theta, theta - 1.96 * error, theta + 1.96 * error, self.results.parameters["pairs"])
 
     def _apart(self, said: Sentence, on: Sequence[str], *, largest: int = 1) -> Effect | None:
         """Return log10 of the (second) largest mean absolute error over the smallest, with its interval."""

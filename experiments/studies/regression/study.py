@@ -146,7 +146,7 @@ class Regression(Study):
                 for form in forms:
                     yield Cell({**none, "part": FIT, "train": train, "scores": name, "order": form}, 0, seed, of)
         logs = [train for train in sets if not is_score_file(train)]
-        for replication in range(int(str(of["draws"]))) if DRAW in values["part"] and forms else ():
+        for replication in range(of["draws"]) if DRAW in values["part"] and forms else ():
             for train in logs:
                 yield Cell({**none, "part": DRAW, "train": train}, replication, seed, of)
         if CONVERGENCE in values["part"] and logs:

@@ -127,14 +127,14 @@ class SelectionResults(StudyResults):
     def noise(self) -> float:
         """How far a simulated wait may be wrong, as a part of it: what was chosen, or what the variant has."""
         chosen = self.results.parameters.get("noise")
-        return NOISES[self.variant] if chosen is None else float(str(chosen))
+        return NOISES[self.variant] if chosen is None else float(chosen)
 
     # -- as sentences ask for them ------------------------------------------------------------------
 
     def value(self, column: str, alternative: str, subject: str, **moved: Any) -> Values:  # noqa: ANN401, ARG002
         """Return what the orders cost that a strategy uses in a week; no other column is asked for."""
-        costs: Mapping[int, Values] = {int(str(week)): cost for week, cost in self.chosen(subject, alternative).items()}
-        return costs.get(moved["week"], NOTHING)
+        costs: Values = self.chosen(subject, alternative).get(moved["week"], NOTHING)
+        return costs
 
     def text(self, said: Sentence, on: Sequence[str]) -> str:
         """Return a sentence with its log and variant, and with the noise that there is."""

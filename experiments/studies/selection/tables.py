@@ -166,7 +166,7 @@ def _how_soon(found: SelectionResults) -> Iterator[Row]:
 
 def _numbers(found: SelectionResults) -> Iterator[Row]:
     """Hand out the numbers that the paper's sentences have, beside ours: a row per variant and number."""
-    weeks = float(str(found.results.parameters.get("weeks", 2 * YEAR_WEEKS)))
+    weeks = float(found.results.parameters.get("weeks", 2 * YEAR_WEEKS))
     tails: Row = {"each": True, "needed": ENOUGH_FOR_TAILS}
     for by in found.by_variant:
         gaia = [name for name in by.subjects if log_of(name) == FIG_2_ON]
