@@ -90,7 +90,9 @@ class Results:
         )
 
     def where(self, **values: object) -> pd.DataFrame:
-        """Return the rows that have these values of factors or other columns."""
+        """Return the rows that have these values of factors or other columns; none of a table without rows."""
+        if self.table.empty:
+            return self.table
         for name in values:
             require_known("column", name, self.table.columns)
         return self.table[having(self.table, values)]

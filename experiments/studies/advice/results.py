@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from experiments.calibration import Calibration, doubt_of_limits, percent, sentences_of
 from experiments.campaigns.results import Results
+from experiments.campaigns.statistics import having
 from experiments.dates import date_of
 from experiments.efficiency import efficiency
 from experiments.inputs import not_modelled, notes_of
@@ -56,8 +57,8 @@ def _at(table: pd.DataFrame, trace: str, policy: str, threshold_h: object) -> pd
     """Return the rows of a policy on a trace with a threshold (None: without), by replication."""
     if table.empty:
         return table
-    limit = table["threshold_h"].isna() if threshold_h is None else table["threshold_h"] == threshold_h
-    return table[(table["trace"] == trace) & (table["policy"] == policy) & limit].set_index("replication")
+    chosen = {"trace": trace, "policy": policy, "threshold_h": threshold_h}
+    return table[having(table, chosen)].set_index("replication")
 
 
 def options_of(results: Results) -> tuple[list[Option], Option | None]:
@@ -169,14 +170,13 @@ def _options_table(options: Sequence[Option], now: Option) -> pd.DataFrame:
 
 def tuners_of(results: Results) -> pd.DataFrame:
     """Return one row per tuner: its waits against each resample's best fixed order, and when it found a good one."""
-    table = results.table[results.table["trace"] == RESAMPLE] if len(results.table) else results.table
+    table = results.where(trace=RESAMPLE)
     if "used" not in table:
         return pd.DataFrame()
     first = results.factors["threshold_h"][0]
     rows = []
     whole = table.dropna(subset=["mean_wait_s"])
-    limit = whole["threshold_h"].isna() if first is None else whole["threshold_h"] == first
-    fixed = whole[whole["policy"].isin(TWELVE_ORDERS) & limit]
+    fixed = whole[whole["policy"].isin(TWELVE_ORDERS) & having(whole, {"threshold_h": first})]
     waits = fixed.pivot_table(index="replication", columns="policy", values="mean_wait_s")
     waits = waits[waits.min(axis=1) > 0.0]
     good = waits.le((1.0 + _NEAR) * waits.min(axis=1), axis=0)

@@ -70,8 +70,7 @@ def _row(end: str, place: str, what: str, relation: str, printed: float, ours: E
 
 def _settings(results: Results) -> Iterator[_Row]:
     """Hand out the numbers of the experimental method."""
-    table, of = results.table, results.parameters
-    auctioned = table if table.empty else table[table["rule"] == PLAIN]
+    of, auctioned = results.parameters, results.where(rule=PLAIN)
     clusters = parse_clusters(str(of["clusters"]))
     run, where = len(auctioned) > 0, "section V"
     yield where, "synthetic workloads", "", 10, float(auctioned["replication"].nunique()) if run else None

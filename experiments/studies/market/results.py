@@ -46,9 +46,8 @@ def grid(results: Results, measure: str, end: str = "drain", rule: str = PLAIN) 
     table = results.table
     if table.empty or measure not in table:
         return pd.DataFrame(columns=pd.MultiIndex.from_arrays([[], []], names=["load", "bid"]))
-    rows = table[(table["end"] == end) & (table["rule"] == rule)]
     # A measure may be missing where no job finished, the value never is; pivot_table drops columns that are missing.
-    cells = rows.set_index(["replication", "load", "bid"])
+    cells = results.where(end=end, rule=rule).set_index(["replication", "load", "bid"])
     values = cells["value"].unstack(["load", "bid"])  # noqa: PD010
     found = cells[measure].unstack(["load", "bid"])  # noqa: PD010
     return pd.DataFrame(found).loc[values.index[values.notna().all(axis="columns")]]
@@ -111,7 +110,7 @@ def by_decile(results: Results, measure: str, end: str = "") -> pd.DataFrame:
     table = results.table
     if table.empty or f"{measure}_1" not in table:
         return pd.DataFrame()
-    rows = table[(table["end"] == (end or results.texts("end")[0])) & (table["rule"] == PLAIN)]
+    rows = results.where(end=end or results.texts("end")[0], rule=PLAIN)
     found = rows.groupby(["load", "bid"], sort=False)[list(columns)].mean()
     return found.rename(columns=columns).reset_index()
 
@@ -119,10 +118,9 @@ def by_decile(results: Results, measure: str, end: str = "") -> pd.DataFrame:
 def by_rule(results: Results) -> pd.DataFrame:
     """Return what each other rule changes: paired differences from plain, with intervals, by load and bid."""
     rows = []
-    table = results.table
     rules = [rule for rule in results.factors["rule"] if rule not in {PLAIN, ALONE}]
-    for rule in rules if len(table) else ():
-        cells = table.loc[table["rule"] == rule, ["load", "end", "bid"]].drop_duplicates()
+    for rule in rules if len(results.table) else ():
+        cells = results.where(rule=rule)[["load", "end", "bid"]].drop_duplicates()
         for load, end, bid in cells.itertuples(index=False, name=None):
             where = {"load": load, "end": end, "bid": bid}
             row = {"rule": rule, "load": load, "bid": bid}
@@ -130,7 +128,7 @@ def by_rule(results: Results) -> pd.DataFrame:
                 effect = results.difference(measure, {**where, "rule": rule}, {**where, "rule": PLAIN})
                 row |= {} if effect is None else effect.columns(f"{measure}: change", prefix=f"{measure}: ")
             extra = {"rejected": "rejected", "paid": "prices over V_max"}
-            of_cell = table[(table["rule"] == rule) & (table["load"] == load) & (table["bid"] == bid)]
+            of_cell = results.where(rule=rule, load=load, bid=bid)
             row |= {name: of_cell[column].mean() for column, name in extra.items() if column in of_cell}
             rows.append(row)
     return pd.DataFrame(rows)
@@ -138,8 +136,7 @@ def by_rule(results: Results) -> pd.DataFrame:
 
 def alone(results: Results) -> pd.DataFrame:
     """Return how long workflows take that have the platform to themselves: one row per plan or bid."""
-    table = results.table
-    rows = table if table.empty else table[table["rule"] == ALONE]
+    rows = results.where(rule=ALONE)
     if rows.empty:
         return pd.DataFrame()
     found = rows.groupby("bid", sort=False).agg(

@@ -144,8 +144,7 @@ class RegressionResults(StudyResults):
 
     def part(self, part: str) -> pd.DataFrame:
         """Return the rows of one kind of cells, with the paper's training set of each (None for another one)."""
-        table = self.results.table
-        rows = table if table.empty else table[table["part"] == part]
+        rows = self.results.where(part=part)
         return rows.assign(set=rows["train"].map(lambda name: set_of(str(name))) if len(rows) else None)
 
     def draws(self, training: str) -> pd.DataFrame:

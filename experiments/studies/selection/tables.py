@@ -188,7 +188,7 @@ def _numbers(found: SelectionResults) -> Iterator[Row]:
 
 def _simulations(by: SelectionResults) -> int:
     """Return how many resamples of the paper's logs were run under what the paper counts."""
-    rows = by.last.where(variant=by.variant) if len(by.last.table) else by.last.table
+    rows = by.last.where(variant=by.variant)
     if rows.empty:
         return 0
     of_the_paper = rows["workload"].map(lambda name: log_of(str(name)) is not None).astype(bool)

@@ -32,6 +32,7 @@ def test_measures_are_the_numbers_that_are_no_factors_and_a_notebook_shows_the_f
 def test_rows_are_chosen_by_any_column() -> None:
     assert RESULTS.where(order="SAF", load=None, replication=1)["wait"].tolist() == [40.0]
     assert len(RESULTS.where(note="x")) == 12
+    assert EMPTY.where(order="SAF").empty
     with pytest.raises(UnknownNameError, match="unknown column 'ordre'; did you mean order"):
         RESULTS.where(ordre="SAF")
 
