@@ -14,7 +14,7 @@ from experiments.campaigns.results import Results
 from experiments.drawing import Figure
 from experiments.studies.naming import log_name
 from experiments.studies.selection.paper import FIG_1_ON, FIG_2_ON, OTHERS, log_of
-from experiments.studies.selection.results import BASE, settings_of
+from experiments.studies.selection.results import BASE, SelectionResults
 from experiments.studies.selection.settings import KINDS, LOGGED, SEVEN
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.units import HOUR
@@ -66,11 +66,11 @@ def draw_figures(results: Results) -> dict[str, Figure]:
     A figure has the paper's number on the log that the paper has it of; of another log, it is "as figure 2".
     """
     found: dict[str, Figure] = {}
-    for variant, workload in settings_of(results):
-        table = results.where(variant=variant, workload=workload)
+    for by, workload in SelectionResults(results).each:
+        table = results.where(variant=by.variant, workload=workload)
         if table.empty:
             continue
-        where, log = f"{log_name(workload)}, {variant}", log_of(workload)
+        where, log = f"{log_name(workload)}, {by.variant}", log_of(workload)
         first = "figure 1" if log == FIG_1_ON else "as figure 1"
         second = "figure 2" if log == FIG_2_ON else "as figure 2"
         third = "figure 4" if log == FIG_2_ON else "as figure 3" if log is None else "figure 3"

@@ -64,11 +64,6 @@ _OF_THE_TEXT: Final[Mapping[str, object]] = {
 """The settings of the paper's text; of those that may be none, none stands for the same."""
 
 
-def settings_of(results: Results) -> list[tuple[str, str]]:
-    """Return each variant and log."""
-    return list(product(results.texts("variant"), results.texts("workload")))
-
-
 def fixed_in(totals: pd.DataFrame) -> list[str]:
     """Return which of the twelve orders were run."""
     return [name for name in TWELVE_ORDERS if name in totals]
@@ -115,7 +110,7 @@ class SelectionResults(StudyResults):
     @property
     def each(self) -> Iterator[tuple["SelectionResults", str]]:
         """The results by each variant, with each log."""
-        return ((self.by(variant), workload) for variant, workload in settings_of(self.results))
+        return product(self.by_variant, self.subjects)
 
     @property
     def ours(self) -> bool:  # type: ignore[override]  # it depends on the variant
