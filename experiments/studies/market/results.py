@@ -7,6 +7,7 @@ own (over one, where the runs are cut at the last submission).
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -71,26 +72,18 @@ def _bids(results: Results) -> list[str]:
     return [bid for bid in results.texts("bid") if bid in auctioned]
 
 
-def differences(results: Results, end: str, measure: str) -> dict[tuple[float, str], "pd.Series[float]"]:
-    """Return how much larger a measure is than the prototype's mean: by load and bid, a value a workload."""
-    found = grid(results, measure, end)
-    return {
-        (load, bid): found[load, bid] - wanted
-        for (of_end, load, bid, of), wanted in PROTOTYPE.items()
-        if of_end == end and of == measure and (load, bid) in found.columns and len(found)
-    }
-
-
 def against_prototype(results: Results) -> pd.DataFrame:
     """Return our means beside the prototype's: one row per end, load, bid and measure."""
     rows = []
-    for end in results.texts("end"):
-        for measure in ("value", "starved"):
-            for (load, bid), off in differences(results, end, measure).items():
-                theirs = PROTOTYPE[end, load, bid, measure]
-                row = {"end": end, "load": load, "bid": bid, "measure": measure, "prototype": theirs}
-                spread = off.std(ddof=1) if len(off) > 1 else None
-                rows.append(row | {"ours": theirs + off.mean(), "difference": off.mean(), "spread": spread})
+    for end, measure in product(results.texts("end"), ("value", "starved")):
+        found = grid(results, measure, end)
+        for (at_end, load, bid, of), theirs in PROTOTYPE.items():
+            if (at_end, of) != (end, measure) or (load, bid) not in found.columns or found.empty:
+                continue
+            off = found[load, bid] - theirs
+            row = {"end": end, "load": load, "bid": bid, "measure": measure, "prototype": theirs}
+            spread = off.std(ddof=1) if len(off) > 1 else None
+            rows.append(row | {"ours": theirs + off.mean(), "difference": off.mean(), "spread": spread})
     return pd.DataFrame(rows)
 
 
