@@ -52,10 +52,6 @@ from workloads.perotin import RISKY_FAMILIES, variable_capacity_jobs
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MEASURES: Final = (
-    "goodput", "aborted", "idle", "kills", "mean_aborted_s", "max_stretch", "mean_stretch", "arrived",
-    "completed_share", "mean_machines_used",
-)  # fmt: skip
 _MODES: Final[Mapping[str, Mode]] = {"drain": "drain", "checkpoint": "checkpoint"}
 
 
@@ -120,7 +116,10 @@ class Capacity(Study):
                      "jobs_per_week": (8_000, 14_000, 20_000, 28_000, 40_000), "heuristic": (*FIVE, *QUEUES)},
         ),
     }  # fmt: skip
-    measures = MEASURES
+    measures = (
+        "goodput", "aborted", "idle", "kills", "mean_aborted_s", "max_stretch", "mean_stretch", "arrived",
+        "completed_share", "mean_machines_used",
+    )  # fmt: skip
 
     # -- the cells ----------------------------------------------------------------------------------
 
@@ -186,8 +185,7 @@ class Capacity(Study):
         """Return the figures of merit of one heuristic, on one job trace and one walk."""
         schedule = simulated(cell)
         found = schedule.metrics(warm_credit=INTERPRETATIONS[cell["variant"]].warm_credit)
-        row = {name: found[name] for name in MEASURES}
-        return {name: None if math.isnan(value) else value for name, value in row.items()}
+        return {name: None if math.isnan(found[name]) else found[name] for name in self.measures}
 
     # -- what is reported ----------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ own (over one, where the runs are cut at the last submission).
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 import pandas as pd
@@ -177,7 +176,6 @@ class MarketResults(StudyResults):
     measures = MEASURES
     leave_out = False
     missing = "not all that it is about was run, or finished"
-    centre: Mapping[str, Any] = MappingProxyType({})
     subjects = ("drain", "submit")
 
     def __init__(self, results: Results) -> None:

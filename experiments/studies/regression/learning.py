@@ -18,6 +18,7 @@ _HOW: Final[Mapping[str, tuple[Estimator, Shuffle]]] = {
     "swap-any": ("published", "swap-any"),
     "uniform": ("stratified", "uniform"),
 }
+_BY_TERM: Final = ("theta", "standard_error", "error_by_pair", "vif_paper", "vif_centred")
 _CONVERGING: Final = 4
 _REPEATS: Final = 8
 _FEWEST: Final = 1_000
@@ -72,19 +73,9 @@ def learn(table: pd.DataFrame, form: str, scores: str, train: str) -> Learned:
 def rows_of(learned: Learned) -> Iterator[dict[str, Any]]:
     """Hand out one row per term."""
     fit = learned.fit
+    whole = {"mae": fit.mae, "mae_error": learned.mae_error, "condition": fit.condition, "rows": fit.rows}
     for place, term in enumerate(fit.terms):
-        yield {
-            "term": term,
-            "theta": fit.theta[place],
-            "standard_error": fit.standard_error[place],
-            "error_by_pair": fit.error_by_pair[place],
-            "vif_paper": fit.vif_paper[place],
-            "vif_centred": fit.vif_centred[place],
-            "mae": fit.mae,
-            "mae_error": learned.mae_error,
-            "condition": fit.condition,
-            "rows": fit.rows,
-        }
+        yield {"term": term, **{name: getattr(fit, name)[place] for name in _BY_TERM}, **whole}
 
 
 def inflation(log: Workload, forms: Sequence[str], cell: Cell) -> Iterator[dict[str, Any]]:
