@@ -75,11 +75,6 @@ class CapacityResults(StudyResults):
             found[key] = part.set_axis(walks)
         return found
 
-    @cached_property
-    def _values(self) -> dict[tuple[Any, ...], Values]:
-        """The values that were asked for, by where and of what: most are asked for by several sentences."""
-        return {}
-
     def swept(self, name: str, workload: str = "") -> list[Any]:
         """Return the values of a sweep for which there are cells, in increasing order; one or none: it is no sweep."""
         values: list[Any] = list(self.results.factors[name])
@@ -108,11 +103,8 @@ class CapacityResults(StudyResults):
             return self.value("goodput", alternative, subject, **moved) + self.value(
                 "aborted", alternative, subject, **moved
             )
-        key = self._key(subject, alternative, moved)
-        if (key, column) not in self._values:
-            part = self._groups.get(key)
-            self._values[key, column] = _NOTHING if part is None or column not in part else part[column].astype(float)
-        return self._values[key, column]
+        part = self._groups.get(self._key(subject, alternative, moved))
+        return _NOTHING if part is None or column not in part else part[column]
 
     def scope(self, said: Sentence, on: Sequence[str]) -> Scope:
         """Return what of the paper's design a sentence is about: the centre, except for what its row moves."""
