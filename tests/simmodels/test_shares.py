@@ -16,6 +16,7 @@ from simmodels.policies.associations import Associations
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay
 from tests import naive, naive_shares
+from tests.examples import tries
 from tests.naive_shares import Tree
 from tests.simmodels.test_properties import SEED, Machine, by_rank, machines, options
 
@@ -270,7 +271,9 @@ def models(draw: st.DrawFn) -> tuple[Machine, dict[str, Any], naive_shares.Rules
     return (cores, replace(jobs, user_id=users, extras=named)), how, draw(rules(1.0))
 
 
-def assert_as_naive(model: tuple[Machine, dict[str, Any], naive_shares.Rules]) -> None:
+@given(models())
+@tries(200, full=10_000)
+def test_both_engines_are_as_the_slow_simulator(model: tuple[Machine, dict[str, Any], naive_shares.Rules]) -> None:
     (cores, jobs), how, chosen = model
     expected = naive.simulate(jobs, cores=cores, **how, shares=chosen)  # type: ignore[arg-type]
     for engine in ("compiled", "simpy"):
@@ -278,16 +281,3 @@ def assert_as_naive(model: tuple[Machine, dict[str, Any], naive_shares.Rules]) -
         rank = by_rank(jobs)
         assert schedule.start_s[rank].tolist() == np.array(expected[0])[rank].tolist()
         schedule.validate()
-
-
-@given(models())
-@settings(max_examples=200)
-def test_both_engines_are_as_the_slow_simulator(model: Any) -> None:
-    assert_as_naive(model)
-
-
-@pytest.mark.full
-@given(models())
-@settings(max_examples=10_000)
-def test_both_engines_are_as_the_slow_simulator_ten_thousand_times(model: Any) -> None:
-    assert_as_naive(model)

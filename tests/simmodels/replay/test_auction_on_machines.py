@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import simmodels as sm
+from tests.examples import tries
 from tests.on_machines import assert_same, outages, runs
 from tests.simmodels.passes.test_bidding import LONG, RULES, flows, job
 
@@ -105,7 +105,7 @@ def runnable(jobs: list, on: list[sm.Site]) -> tuple[list, list[sm.Site]]:
     sites(),
     st.data(),
 )
-@settings(max_examples=200)
+@tries(200, full=3_000)
 def test_both_engines_give_the_same_schedule(jobs: list, bid: str, rules: dict, on: list, data: st.DataObject) -> None:
     jobs, on = runnable(jobs, on)
     more = {"prices": data.draw(st.booleans()), "admission": data.draw(st.sampled_from([None, 0.3]))}
@@ -114,12 +114,3 @@ def test_both_engines_give_the_same_schedule(jobs: list, bid: str, rules: dict, 
     )
     assert_identical(one.validate(), other)
     assert one.metrics()["finished"] + one.metrics()["starved_deadline"] <= len(jobs)
-
-
-@pytest.mark.full
-@given(st.lists(flows(), min_size=1, max_size=12), st.sampled_from(["SRTF", "PVR", "Random"]), RULES, sites())
-@settings(max_examples=3000)
-def test_both_engines_give_the_same_schedule_three_thousand_times(jobs: list, bid: str, rules: dict, on: list) -> None:
-    jobs, on = runnable(jobs, on)
-    one, other = (sm.simulate(jobs, on=on, bid=bid, engine=engine, **rules) for engine in ("compiled", "simpy"))
-    assert_identical(one, other)

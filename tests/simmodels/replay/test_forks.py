@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import simmodels as sm
@@ -21,6 +21,7 @@ from simmodels.replay.run import Replay
 from simmodels.replay.run_on_machines import ReplayOnMachines
 from tests.attacks import model_drawing
 from tests.attacks.model_runs import run_on_both
+from tests.examples import tries
 from tests.model_scripts import rigid
 from tests.on_machines import assert_same
 from tests.refused import refused
@@ -121,7 +122,9 @@ def test_a_model_that_stops_now_and_then_is_the_model(seed: int, instants: list[
     on_both(seed, in_pieces)
 
 
-def assert_forks_are_what_goes_on(seed: int, instants: list[float]) -> None:
+@given(SEEDS, INSTANTS)
+@tries(100, full=25_000)
+def test_a_fork_that_is_left_alone_is_the_model_that_goes_on(seed: int, instants: list[float]) -> None:
     def with_forks(model: Model) -> sm.Schedule:
         whole = stopped(model).schedule()
         replay = stopped(model, model.begin_s + instants[0])
@@ -138,18 +141,6 @@ def assert_forks_are_what_goes_on(seed: int, instants: list[float]) -> None:
         return replay.schedule()
 
     on_both(seed, with_forks)
-
-
-@given(SEEDS, INSTANTS)
-def test_a_fork_that_is_left_alone_is_the_model_that_goes_on(seed: int, instants: list[float]) -> None:
-    assert_forks_are_what_goes_on(seed, instants)
-
-
-@pytest.mark.full
-@settings(max_examples=50 * settings.default.max_examples)
-@given(SEEDS, INSTANTS)
-def test_a_fork_that_is_left_alone_is_the_model_that_goes_on_many_times(seed: int, instants: list[float]) -> None:
-    assert_forks_are_what_goes_on(seed, instants)
 
 
 # -- a queue: other futures -------------------------------------------------------------------------------

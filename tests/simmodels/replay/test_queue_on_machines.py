@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from tests import naive_machines
+from tests.examples import tries
 from tests.model_scripts import rigid
 from tests.on_machines import assert_same, outages, runs
 from tests.simmodels.passes.test_under_notice import leave_out_what_does_not_go_together, rules_of_queues
@@ -188,26 +189,15 @@ _KILLED_LATER = (
 
 @given(models())
 @example(_KILLED_LATER)
-@settings(max_examples=60)
+@tries(60, full=10_000)
 def test_both_engines_are_the_same(model: tuple[list[tuple[float, ...]], dict[str, Any]]) -> None:
     assert_engines_agree(*model)
 
 
 @given(models(), st.data())
-@settings(max_examples=60)
+@tries(60, full=5_000)
 def test_both_engines_are_the_same_where_machines_fail_and_are_maintained(model: Any, data: st.DataObject) -> None:
-    assert_outages_agree(model, data)
-
-
-@pytest.mark.full
-@given(models(), st.data())
-@settings(max_examples=5_000)
-def test_both_engines_are_the_same_where_machines_fail_five_thousand_times(model: Any, data: st.DataObject) -> None:
-    assert_outages_agree(model, data)
-
-
-def assert_outages_agree(model: tuple[list[tuple[float, ...]], dict[str, Any]], data: st.DataObject) -> None:
-    """Add failures and maintenance, often at the instants at which the capacity changes."""
+    """Often at the instants at which the capacity changes."""
     rows, given_ = model
     options = {name: value for name, value in given_.items() if name not in {"machines", "capacity", "removes"}}
     machines, capacity = given_["machines"], data.draw(st.sampled_from([None, given_["capacity"]]))
@@ -253,13 +243,6 @@ def test_wide_jobs_have_the_same_runs_of_machines_on_both_engines(model: tuple[l
     assert (schedule.parts["machines"] * schedule.parts["cores"]).sum() == whole["cores"].sum()
     for one, other in pairwise(of.tolist()):  # no two runs could be one
         assert one[:2] != other[:2] or one[2] + one[3] != other[2] or one[4] != other[4]
-
-
-@pytest.mark.full
-@given(models())
-@settings(max_examples=10_000)
-def test_both_engines_are_the_same_ten_thousand_times(model: tuple[list[tuple[float, ...]], dict[str, Any]]) -> None:
-    assert_engines_agree(*model)
 
 
 def plainly(

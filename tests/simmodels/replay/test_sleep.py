@@ -1,13 +1,11 @@
 """Machines that sleep, on both engines, and as a simulator that goes second by second has them."""
 
-from typing import Any
-
 import hypothesis.strategies as st
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import simmodels as sm
 from simmodels.engine import Engine
+from tests.examples import tries
 from tests.model_scripts import rigid
 from tests.naive_sleep import SecondBySecond
 
@@ -68,7 +66,10 @@ def models(draw: st.DrawFn) -> Drawn:
     return jobs, sizes, {**how, "awake": draw(st.integers(0, len(sizes)))}
 
 
-def assert_as_second_by_second(jobs: list[tuple[int, int, int]], sizes: list[int], how: dict[str, Any]) -> None:
+@given(models())
+@tries(150, full=5_000)
+def test_both_engines_sleep_as_second_by_second(model: Drawn) -> None:
+    jobs, sizes, how = model
     site = sm.Site(machines=[sm.Machines(1, cores=cores) for cores in sizes], sleep=sm.SleepPolicy(**how))
     work = rigid(*((submit, run, run, cores) for submit, run, cores in jobs))
     slow = SecondBySecond(jobs, sizes, **how)
@@ -77,16 +78,3 @@ def assert_as_second_by_second(jobs: list[tuple[int, int, int]], sizes: list[int
         schedule = sm.simulate(work, on=site, backfilling="none", engine=engine).validate()
         assert schedule.start_s.tolist() == slow.starts
         assert off(schedule) == slow.spans()
-
-
-@given(models())
-@settings(max_examples=150)
-def test_both_engines_sleep_as_second_by_second(model: Drawn) -> None:
-    assert_as_second_by_second(*model)
-
-
-@pytest.mark.full
-@given(models())
-@settings(max_examples=5_000)
-def test_both_engines_sleep_as_second_by_second_five_thousand_times(model: Drawn) -> None:
-    assert_as_second_by_second(*model)
