@@ -13,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.ground.streams import stream
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay
 from tests import naive
-from tests.simmodels.test_properties import SEED, Machine, machines, options, simulated
+from tests.simmodels.test_properties import SEED, Machine, machines, options, same_on_both_engines, simulated
 
 many = settings(max_examples=4 * settings.default.max_examples)
 Rules = list[dict[str, Any]]
@@ -57,45 +56,26 @@ def limited(draw: st.DrawFn, most: int = 14, *, submitted: bool = False) -> tupl
     return (cores, jobs), rules or [{"by": "user", "jobs": 1}]
 
 
-@many
-@given(limited(), options())
-def test_every_start_equals_that_of_the_naive_simulator(model: tuple[Machine, Rules], how: dict[str, object]) -> None:
-    (cores, jobs), rules = model
-    drawn = stream(SEED, "order", "draw").random(len(jobs))
-    start_s, end_s = naive.simulate(jobs, cores=cores, drawn=drawn, **how, limits=rules)  # type: ignore[arg-type]
-    schedule = simulated((cores, jobs), **how, limits=rules)
-    assert schedule.start_s.tolist() == start_s
-    assert schedule.end_s.tolist() == end_s
-    schedule.validate()
-
-
-@many
-@given(limited(), options())
-def test_the_two_engines_give_the_same_bits(model: tuple[Machine, Rules], how: dict[str, object]) -> None:
-    machine, rules = model
-    compiled, simpy = (simulated(machine, **how, limits=rules, engine=engine) for engine in ("compiled", "simpy"))
-    for column in ("start_s", "end_s", "outcome", "counted"):
-        assert getattr(compiled, column).tobytes() == getattr(simpy, column).tobytes(), column
-    assert {**compiled.about, "engine": None} == {**simpy.about, "engine": None}
-    assert compiled.terms.limits == simpy.terms.limits == sm.Limits(rules)
-    simpy.validate()
-
-
 WITHOUT_A_WINDOW = options().map(lambda how: {**how, "queue_depth": None, "warm_jobs": 0})
 
 
 @many
-@given(limited(submitted=True), WITHOUT_A_WINDOW)
-def test_limits_of_submitted_jobs_equal_the_naive_simulator_on_both_engines(
-    model: tuple[Machine, Rules], how: dict[str, object]
+@given(limited(), options())
+def test_both_engines_give_the_same_bits_and_those_of_the_naive_simulator(
+    model: tuple[Machine, Rules], how: dict[str, Any]
 ) -> None:
-    (cores, jobs), rules = model
-    drawn = stream(SEED, "order", "draw").random(len(jobs))
-    start_s, end_s = naive.simulate(jobs, cores=cores, drawn=drawn, **how, limits=rules)  # type: ignore[arg-type]
-    for engine in ("compiled", "simpy"):
-        schedule = simulated((cores, jobs), **how, limits=rules, engine=engine).validate()
-        assert schedule.start_s.tolist() == start_s
-        assert schedule.end_s.tolist() == end_s
+    machine, rules = model
+    for schedule in same_on_both_engines(machine, how, limits=rules):
+        assert schedule.terms.limits == sm.Limits(rules)
+        schedule.validate()
+
+
+@many
+@given(limited(submitted=True), WITHOUT_A_WINDOW)
+def test_so_they_do_with_limits_of_submitted_jobs(model: tuple[Machine, Rules], how: dict[str, Any]) -> None:
+    machine, rules = model
+    for schedule in same_on_both_engines(machine, how, limits=rules):
+        schedule.validate()
 
 
 @many

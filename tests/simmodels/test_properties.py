@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import simmodels as sm
@@ -17,10 +18,9 @@ from simmodels.results.schedule import KILLED, Schedule
 from simmodels.structures.queue_state import reservations
 from simmodels.structures.structure import address_of
 from tests import naive
+from tests.examples import tries
 
 SEED = 5
-USUAL = settings.default.max_examples
-many = settings(max_examples=4 * USUAL)
 
 # Orders under which only the differences of instants count, so that a longer second changes nothing.
 WITHOUT_SCALE = (
@@ -94,34 +94,28 @@ def changed(jobs: sm.Workload, **columns: np.ndarray) -> sm.Workload:
 # -- two engines, and a plain second simulator -------------------------------------------------------
 
 
-@many
-@given(machines(most=14), options(orders=tuple(BUILT_IN)))
-def test_the_two_engines_give_the_same_bits(machine: Machine, how: dict[str, object]) -> None:
-    compiled, simpy = (simulated(machine, **how, engine=engine) for engine in ("compiled", "simpy"))
+def same_on_both_engines(machine: Machine, how: dict[str, Any], **limits: Any) -> list[Schedule]:  # noqa: ANN401
+    """Return the schedules of both engines: the same bits, and those of the naive simulator if it knows the orders."""
+    cores, jobs = machine
+    found = [simulated(machine, **how, **limits, engine=engine) for engine in ("compiled", "simpy")]
+    compiled, simpy = found
     for column in ("start_s", "end_s", "outcome", "counted"):
         assert getattr(compiled, column).tobytes() == getattr(simpy, column).tobytes(), column
     assert {**compiled.about, "engine": None} == {**simpy.about, "engine": None}
+    assert compiled.terms.limits == simpy.terms.limits
+    if {how["order"], how.get("backfill_order") or how["order"]} <= naive.FORMULAS.keys():
+        drawn = stream(SEED, "order", "draw").random(len(jobs))
+        expected = naive.simulate(jobs, cores=cores, drawn=drawn, **how, **limits)
+        assert (compiled.start_s.tolist(), compiled.end_s.tolist()) == expected
+    return found
 
 
-@many
-@given(machines(most=14), options())
-def test_every_start_and_end_equals_that_of_the_naive_simulator(machine: Machine, how: dict[str, object]) -> None:
-    drawn = stream(SEED, "order", "draw").random(len(machine[1]))
-    start_s, end_s = naive.simulate(machine[1], cores=machine[0], drawn=drawn, **how)
-    schedule = simulated(machine, **how)
-    assert schedule.start_s.tolist() == start_s
-    assert schedule.end_s.tolist() == end_s
-
-
-@pytest.mark.full
-@settings(max_examples=20 * USUAL)
-@given(machines(most=30), options())
-def test_every_start_equals_that_of_the_naive_simulator_on_longer_workloads(
-    machine: Machine, how: dict[str, object]
+@given(machines(most=30), options(orders=tuple(BUILT_IN)))
+@tries(400, full=10_000)
+def test_both_engines_give_the_same_bits_and_those_of_the_naive_simulator(
+    machine: Machine, how: dict[str, Any]
 ) -> None:
-    drawn = stream(SEED, "order", "draw").random(len(machine[1]))
-    start_s, _ = naive.simulate(machine[1], cores=machine[0], drawn=drawn, **how)
-    assert simulated(machine, **how).start_s.tolist() == start_s
+    same_on_both_engines(machine, how)
 
 
 # -- legal, and nothing lost --------------------------------------------------------------------------
