@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import simmodels as sm
+import workloads as wl
 from experiments.campaigns.planning.plan import Plan
-from experiments.campaigns.report import write_report
 from experiments.studies.advice.limits import Effect, FoundLimits, effect_of
 from experiments.studies.advice.settings import FIXED, Replays
 from simmodels.errors import FileFormatError, RequestError
@@ -28,11 +28,11 @@ def work(*rows: tuple[float, float, int, int]) -> sm.Workload:
 
 
 def test_limits_that_the_log_shows_are_used_where_the_replay_does_not_match_without(tmp_path: Path) -> None:
-    campaign, findings = advised(tmp_path, CAPPED, **FEW)
-    answer = as_printed(write_report(campaign).answer)
+    campaign, report = advised(tmp_path, CAPPED, **FEW)
+    answer = as_printed(report.answer)
     require_fits(answer)
     assert answer["replay_matches"]
-    (said,) = [line for line in findings if line.startswith("Limits: ")]
+    (said,) = [line for line in report.findings if line.startswith("Limits: ")]
     assert said.startswith("Limits: caps of cores of 2 users, read off the log, cause 100 % of the waiting; ")
     assert "; without that of user 1 (4 cores) the mean wait is " in said
     limits = answer["limits"]
@@ -48,15 +48,15 @@ def test_limits_that_the_log_shows_are_used_where_the_replay_does_not_match_with
 
 
 def test_without_limits_the_same_log_does_not_match(tmp_path: Path) -> None:
-    campaign, findings = advised(tmp_path, CAPPED, **FEW, limits="none")
-    assert findings[0].startswith("This replay does not match your machine: ")
-    assert "schedlab calibrate says whether user limits explain the waits." in findings[2]
-    assert write_report(campaign).answer["limits"] is None
+    campaign, report = advised(tmp_path, CAPPED, **FEW, limits="none")
+    assert report.findings[0].startswith("This replay does not match your machine: ")
+    assert "schedlab calibrate says whether user limits explain the waits." in report.findings[2]
+    assert report.answer["limits"] is None
     assert "simulating tuner, by week" in set(campaign.results().table["policy"])
 
 
 def test_cells_depend_on_the_limits_and_on_nothing_else_of_how_they_were_found(tmp_path: Path) -> None:
-    advised(tmp_path, CAPPED, policy=["FCFS"], limits="none")
+    wl.write_swf(CAPPED, tmp_path / "log.swf")
     (tmp_path / "limits.csv").write_text("by,value,cores\nuser,1,4\nuser,2,8\n")
     chosen = {"workload": str(tmp_path / "log.swf"), "policy": ["FCFS"]}
     plans = [Plan.of("advice", "smoke", 0, chosen | {"limits": limits}) for limits in ("fitted", "fitted", "none")]
@@ -72,9 +72,9 @@ def test_limits_of_queues_hold_on_resamples_and_a_user_who_is_in_none_of_their_w
     (tmp_path / "limits.csv").write_text("by,value,cores,jobs\nqueue,1,8,\nuser,1,,1\nuser,7,,2\n")
     log = made_under([{"by": "queue", "value": 1, "cores": 8}], weeks=4)
     log = replace(log, user_id=np.where(np.arange(len(log)) == 5, 7, log.user_id))
-    campaign, _ = advised(tmp_path, log, policy=["FCFS"], limits=str(tmp_path / "limits.csv"), threshold_h=[None])
+    campaign, report = advised(tmp_path, log, policy=["FCFS"], limits=str(tmp_path / "limits.csv"), threshold_h=[None])
     assert not campaign.failed
-    answer = as_printed(write_report(campaign).answer)
+    answer = as_printed(report.answer)
     assert (answer["limits"]["source"], answer["limits"]["rows"]) == ("given", 3)
     without, _ = advised(tmp_path, log, policy=["FCFS"], limits="none", threshold_h=[None])
     waits = [each.results().table.groupby("trace")["mean_wait_s"].mean() for each in (campaign, without)]

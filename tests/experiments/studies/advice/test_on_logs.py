@@ -21,11 +21,11 @@ def test_a_log_that_waited_five_times_as_long_as_its_replay_gets_no_advice(tmp_p
     asked = {"wait_s": 5 * log.extras["wait_s"], "requested_memory_kb": np.full(len(log), 9.0)}
     parted = asked | {"partition": np.arange(len(log)) % 3}
     few = {"policy": [policy, "LAF", PRIORITY], "threshold_h": [None], "current": policy}
-    campaign, findings = advised(tmp_path, replace(log, extras=log.extras | parted), **few)
-    assert findings[0].startswith("This replay does not match your machine: the mean wait is ")
-    assert any("the log has 3 partitions with at least 1 % of the jobs each, the replay one" in one for one in findings)
+    campaign, report = advised(tmp_path, replace(log, extras=log.extras | parted), **few)
+    assert report.findings[0].startswith("This replay does not match your machine: the mean wait is ")
+    of_partitions = "the log has 3 partitions with at least 1 % of the jobs each, the replay one"
+    assert any(of_partitions in one for one in report.findings)
     assert any("100 % of the jobs ask for memory, which the replay does not limit" in one for one in in_full(campaign))
-    report = write_report(campaign)
     assert not [name for name in report.files if name.startswith("files/")]
     answer = as_printed(report.answer)
     require_fits(answer)
@@ -35,10 +35,10 @@ def test_a_log_that_waited_five_times_as_long_as_its_replay_gets_no_advice(tmp_p
 def test_too_few_cores_are_found_by_what_was_in_use(tmp_path: Path) -> None:
     log = logged(1500, "FCFS")
     narrow = log.take(log.cores <= 40)
-    _, findings = advised(tmp_path, narrow, cores=40)
-    assert findings[0].startswith("This replay does not match your machine: ")
-    assert findings[-1].startswith("Check: --cores: in use up to ")
-    assert findings[-1].endswith("of the time more than 40.") or "more than 40; " in findings[-1]
+    _, report = advised(tmp_path, narrow, cores=40)
+    assert report.findings[0].startswith("This replay does not match your machine: ")
+    assert report.findings[-1].startswith("Check: --cores: in use up to ")
+    assert report.findings[-1].endswith("of the time more than 40.") or "more than 40; " in report.findings[-1]
 
 
 def test_an_accounting_of_slurm_is_advised_on_by_partition_with_gpus_and_memory_counted(tmp_path: Path) -> None:

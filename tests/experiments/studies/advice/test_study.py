@@ -15,7 +15,7 @@ import pytest
 import simmodels as sm
 import workloads as wl
 from experiments.campaigns import run
-from experiments.campaigns.report import write_report
+from experiments.campaigns.report import Report, write_report
 from experiments.campaigns.running import Campaign
 from experiments.cli.output import print_json
 from experiments.studies.advice.results import LOG, RESAMPLE, _settled, front_table, options_of
@@ -90,13 +90,13 @@ def test_the_page_begins_with_the_verdict_in_ten_rows_at_most(campaign: Campaign
     assert full["about"].iloc[-1] == "what this cannot know"
 
 
-def advised(folder: Path, log: sm.Workload, name: str = "log.swf", **chosen: object) -> tuple[Campaign, list[str]]:
+def advised(folder: Path, log: sm.Workload, name: str = "log.swf", **chosen: object) -> tuple[Campaign, Report]:
     wl.write_swf(log, folder / name)
     few = {"policy": ["FCFS", "SPF"], "threshold_h": [40.0, None], "workload": str(folder / name), "weeks": 2}
     found = run("advice", out=folder / "out", scale="smoke", workers=0, chosen=few | chosen)
-    findings = list(write_report(found).findings)
-    assert sum(len(textwrap.wrap(line, 78)) for line in findings) <= 10
-    return found, findings
+    report = write_report(found)
+    assert sum(len(textwrap.wrap(line, 78)) for line in report.findings) <= 10
+    return found, report
 
 
 def in_full(campaign: Campaign) -> list[str]:
@@ -112,30 +112,30 @@ def some(jobs: int, weeks: float, runtime_s: float, cores: int = 8) -> sm.Worklo
 
 
 def test_a_log_without_a_whole_week_gets_a_page_that_says_that_it_cannot_know(tmp_path: Path) -> None:
-    campaign, findings = advised(tmp_path, some(200, 0.4, 3000.0))
+    campaign, report = advised(tmp_path, some(200, 0.4, 3000.0))
     assert set(campaign.results().table["trace"]) == {LOG}
-    assert "no resample says how far this is luck" in findings[-1]
+    assert "no resample says how far this is luck" in report.findings[-1]
     assert any("2.8 days" in text for text in in_full(campaign))
     assert any("the log has no whole week" in text for text in in_full(campaign))
 
 
 def test_a_machine_on_which_nobody_waits_gets_a_page_that_says_so(tmp_path: Path) -> None:
-    campaign, findings = advised(tmp_path, some(200, 3.0, 60.0))
+    campaign, report = advised(tmp_path, some(200, 3.0, 60.0))
     assert not campaign.failed
-    assert "the order hardly matters here: jobs wait 0 h" in findings[0], "nothing is better than nothing"
-    assert not any("more work" in text for text in findings)
+    assert "the order hardly matters here: jobs wait 0 h" in report.findings[0], "nothing is better than nothing"
+    assert not any("more work" in text for text in report.findings)
 
 
 def test_a_log_of_more_work_than_the_machine_can_do_is_reported(tmp_path: Path) -> None:
-    _, findings = advised(tmp_path, some(400, 3.0, 40_000.0))
-    assert any("more work than the machine can do" in text for text in findings)
+    _, report = advised(tmp_path, some(400, 3.0, 40_000.0))
+    assert any("more work than the machine can do" in text for text in report.findings)
 
 
 def test_jobs_that_are_left_out_are_reported_with_their_reason(tmp_path: Path) -> None:
     log = some(200, 3.0, 3000.0)
     cores = np.where(np.arange(200) % 4 == 0, 9, 5)
-    campaign, findings = advised(tmp_path, replace(log, cores=cores), cores=8)
-    assert "25 % of the jobs were left out" in findings[-1]
+    campaign, report = advised(tmp_path, replace(log, cores=cores), cores=8)
+    assert "25 % of the jobs were left out" in report.findings[-1]
     full = in_full(campaign)
     assert any("dropped: allocated or requested cores exceed the machine: 50" in text for text in full)
     assert any(text.startswith("50 of 200 jobs were left out, which is much") for text in full)
@@ -143,10 +143,10 @@ def test_jobs_that_are_left_out_are_reported_with_their_reason(tmp_path: Path) -
 
 def test_a_log_without_limits_is_reported(tmp_path: Path) -> None:
     log = some(200, 3.0, 3000.0)
-    campaign, findings = advised(
+    campaign, report = advised(
         tmp_path, replace(log, estimate_s=log.runtime_s, extras={"requested_s": np.full(200, -1.0)})
     )
-    assert findings[0].endswith(" No order by limits is considered: 100 % of the jobs have no limit.")
+    assert report.findings[0].endswith(" No order by limits is considered: 100 % of the jobs have no limit.")
     said = " ".join(in_full(campaign))
     assert "with runtimes for limits: the log has none." in said
     assert "their runtimes, which no scheduler knows, stand for limits" in said
@@ -159,9 +159,9 @@ def test_where_two_thirds_of_the_jobs_have_no_limit_no_order_by_limits_is_advise
     asked = replace(log, extras={"requested_s": np.where(none, -1.0, log.estimate_s)})
     read = replace(asked, estimate_s=np.where(none, log.estimate_s[~none].max(), log.estimate_s))
     few = ["LAF", "SAF", "SQF", PRIORITY, "priority: fewest cores first; 160 h"]
-    campaign, findings = advised(tmp_path, read, current="LAF", policy=few, threshold_h=[None])
-    assert findings[0].endswith(" No order by limits is considered: 68 % of the jobs have no limit.")
-    answer = as_printed(write_report(campaign).answer)
+    campaign, report = advised(tmp_path, read, current="LAF", policy=few, threshold_h=[None])
+    assert report.findings[0].endswith(" No order by limits is considered: 68 % of the jobs have no limit.")
+    answer = as_printed(report.answer)
     require_fits(answer)
     tried = {
         answer[name]["policy"]
@@ -227,13 +227,13 @@ def logged(jobs: int, policy: str) -> sm.Workload:
 def test_the_current_policy_is_found_in_the_waits_of_the_log(tmp_path: Path, policy: str) -> None:
     """The log was made by it, so that its replay is the log; what is nearest has a file and a line of the answer."""
     few = ["FCFS", "SAF", "SPF", "FCFS without backfilling", PRIORITY]
-    campaign, findings = advised(tmp_path, logged(1500, policy), current="Auto", policy=few)
+    campaign, report = advised(tmp_path, logged(1500, policy), current="Auto", policy=few)
     _, now = options_of(campaign.results())
     assert now is not None
     assert (now.policy, now.threshold_h) == (policy, None)
     assert now.apart < 0.01, "the format has whole seconds"
     assert any(f"{now} gives waits nearest to the log's" in text for text in in_full(campaign))
-    assert findings
+    assert report.findings
     table = campaign.results().table
     assert policy == few[3] or (table["policy"] == few[3]).sum() == 1 + 5
 
@@ -241,11 +241,11 @@ def test_the_current_policy_is_found_in_the_waits_of_the_log(tmp_path: Path, pol
 @pytest.mark.parametrize("current", ["FCFS without backfilling", PRIORITY])
 def test_what_has_no_threshold_is_found_whatever_thresholds_are_tried(tmp_path: Path, current: str) -> None:
     chosen = {"policy": ["FCFS", "FCFS without backfilling", PRIORITY], "threshold_h": [40.0]}
-    campaign, findings = advised(tmp_path, logged(300, "FCFS"), current=current.lower(), **chosen)
+    campaign, report = advised(tmp_path, logged(300, "FCFS"), current=current.lower(), **chosen)
     _, now = options_of(campaign.results())
     assert now is not None
     assert (now.policy, now.threshold_h) == (current, None)
-    assert findings
+    assert report.findings
 
 
 @pytest.mark.parametrize(("name", "given"), [("clean", -1), ("clean", True), ("partition", 1.5), ("queue", 3)])
@@ -263,9 +263,8 @@ def test_what_can_be_entered_is_written_beside_the_page_and_is_in_the_answer(tmp
     """SAF is much better than LAF; a priority can do most of it."""
     log = a_log()
     few = ["LAF", "SAF", PRIORITY]
-    campaign, findings = advised(tmp_path, log, current="LAF", policy=few, threshold_h=[None])
-    report = write_report(campaign)
-    assert findings[0].startswith("Consider a priority ("), "no wait in the log says whether the replay is like it"
+    campaign, report = advised(tmp_path, log, current="LAF", policy=few, threshold_h=[None])
+    assert report.findings[0].startswith("Consider a priority ("), "no wait in the log says if the replay is like it"
     names = {"files/slurm.conf.txt", "files/job_submit.lua", "files/pbs.txt"}
     assert names <= set(report.files)
     assert all((campaign.store.folder / name).stat().st_size for name in names)
@@ -294,8 +293,8 @@ def require_fits(answer: object) -> None:
 
 
 def test_the_answer_is_as_its_schema_says(tmp_path: Path) -> None:
-    campaign, _ = advised(tmp_path, logged(600, "SAF"), policy=["FCFS", "SAF"])
-    answer = as_printed(write_report(campaign).answer)
+    _, report = advised(tmp_path, logged(600, "SAF"), policy=["FCFS", "SAF"])
+    answer = as_printed(report.answer)
     require_fits(answer)
     assert answer["calibration"]["logged"]["mean_wait_s"] > 0
     for wrong in ({"verdict": "perhaps"}, {"now": {**answer["now"], "mean_wait_h": "long"}}):
