@@ -10,12 +10,17 @@ few dozen tasks.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from simmodels.work.workflow import Workflow
 
 INF = math.inf
 Points = tuple[tuple[float, float], ...]
+BIDS: Final = (
+    *("FIFO", "SRTF", "LRTF", "P-SLR", "P-SLR:by-kind", "P-SLR:plain", "PV", "PVD", "PVDSQ", "PVDSQ:literal"),
+    *("PVDSQ:rank", "EDF", "EDF:initial", "EDF:task", "PVR", "PVR:zero-first", "PVR:bare"),
+)
+"""The bids that it knows."""
 
 
 @dataclass

@@ -28,6 +28,7 @@ from simmodels.results.schedule import Schedule
 from simmodels.work.curve import FOREVER, ValueCurve
 from tests import naive, naive_capacity
 from tests.attacks.attack import Broken, Case
+from tests.naive_market import BIDS as NAIVE_BIDS
 from tests.naive_market import NaiveAuction
 from tests.on_machines import CHOICES, for_the_slow, workload
 
@@ -172,10 +173,6 @@ _PLATFORMS: Final = (
     (("a", 4, None), ("b", 5, "A")),
     (("a", 4, None),),
 )
-_NAIVE_BIDS: Final = (
-    *("FIFO", "SRTF", "LRTF", "P-SLR", "P-SLR:by-kind", "P-SLR:plain", "PV", "PVD", "PVDSQ", "PVDSQ:literal"),
-    *("PVDSQ:rank", "EDF", "EDF:initial", "EDF:task", "PVR", "PVR:zero-first", "PVR:bare"),
-)
 
 
 def _rising(wait: float, cores: float) -> float:
@@ -210,13 +207,14 @@ def an_auction(draw: random.Random) -> Described:
         "blocking": draw.choice(("kind", "all")),
         "successor_sum": draw.choice(("recursive", "unique")),
         "plus_one": draw.random() < 0.5,
-        "backfilling": draw.choice(("none", "none", "greedy", "greedy", "easy")),
+        "backfilling": draw.choice(("none", "none", "greedy", "easy")),
+        "cluster_fit": draw.choice(("freest", "best")),
         "end": draw.choice(("drain", "submit")),
         "instants": draw.choice(("deadlines", "starvation")),
         "ccr": draw.choice((0.2, 0.2, 0.0, 1.0, 0.37)),
         "tick_s": draw.choice((1.0, 1.0, 1.0, 1.0, unit, 3 * unit)),
         "admission": 0.3 if draw.random() < 0.1 else None,
-        "bid": draw.choice((*BIDS, *_NAIVE_BIDS, *_NAIVE_BIDS, *OWN_BIDS)),
+        "bid": draw.choice((*BIDS, *NAIVE_BIDS, *NAIVE_BIDS, *OWN_BIDS)),
         "prices": draw.random() < 0.2,
         "seed": draw.randint(0, 9),
     }
@@ -242,10 +240,10 @@ def auction(case: Described) -> str:
         _same("bids", ("those that could win", "all"), columns[0], {n: getattr(every, n) for n in columns[0]})
     beyond = rules["tick_s"] != 1 or rules["admission"] is not None or rules["budgets"]
     whole = all(x.is_integer() for flow in flows for x in (flow["submit_s"], *flow["runtime_s"]))  # as the rules are
-    if beyond or not whole or rules["backfilling"] == "easy" or rules["bid"] not in _NAIVE_BIDS:
+    if beyond or not whole or rules["bid"] not in NAIVE_BIDS:
         return "auction, two engines"
-    known = {name: rules[name] for name in ("network", "blocking", "successor_sum", "plus_one", "backfilling", "end")}
-    known |= {name: rules[name] for name in ("instants", "ccr")}
+    names = ("network", "blocking", "successor_sum", "plus_one", "backfilling", "cluster_fit", "end", "instants", "ccr")
+    known = {name: rules[name] for name in names}
     plain = NaiveAuction(jobs, [(cores, kind) for _, cores, kind in clusters], rules["bid"], **known)
     tasks = [task for each in plain.tasks for task in each]
     states = {"finished": FINISHED, "starved": STARVED}

@@ -13,8 +13,8 @@ import simmodels as sm
 from simmodels.policies.bids import Bid, find_bid
 from simmodels.simulate import Engine, simulate
 from tests.model_scripts import recorded, scheduled
-from tests.naive_market import NaiveAuction
-from tests.simmodels.passes.test_bidding import NAIVE, PLATFORMS, RULES, flows
+from tests.naive_market import BIDS, NaiveAuction
+from tests.simmodels.passes.test_bidding import PLATFORMS, RULES, flows
 
 LONG = sm.ValueCurve.linear(2, 60)
 
@@ -100,7 +100,7 @@ OFF = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 50
 
 @given(
     jobs=st.lists(flows(), min_size=1, max_size=9),
-    bid=st.sampled_from(NAIVE),
+    bid=st.sampled_from(BIDS),
     rules=RULES,
     sizes=st.sampled_from([[(4, "A"), (4, "B")], [(6, None), (4, "B")], [(8, None), (4, None)]]),
     off=OFF,
@@ -164,7 +164,7 @@ CHANGES = st.lists(
         st.one_of(st.integers(0, 60).map(float), st.floats(0, 60)),
         st.fixed_dictionaries(
             {
-                "bid": st.sampled_from(NAIVE),
+                "bid": st.sampled_from(BIDS),
                 "blocking": st.sampled_from(["kind", "all"]),
                 "backfilling": st.sampled_from(["none", "greedy", "easy"]),
                 "plus_one": st.booleans(),
@@ -179,7 +179,7 @@ CHANGES = st.lists(
 
 @given(
     jobs=st.lists(flows(), min_size=1, max_size=9),
-    bid=st.sampled_from(NAIVE),
+    bid=st.sampled_from(BIDS),
     rules=RULES,
     clusters=st.sampled_from(PLATFORMS),
     changes=CHANGES,

@@ -13,7 +13,7 @@ import simmodels as sm
 from simmodels.passes.bidding import drawn
 from simmodels.policies.bids import BUILT_IN, Bid, find_bid
 from simmodels.results.attempts import FINISHED, REJECTED
-from tests.naive_market import NaiveAuction
+from tests.naive_market import BIDS, NaiveAuction
 
 ONE = [("a", 4)]
 LINE = sm.ValueCurve.linear(2, 6)
@@ -89,10 +89,6 @@ def test_kinds_that_no_cluster_is_of_stand_in_one_line() -> None:
 
 # -- against the plain auction ------------------------------------------------------------------------
 
-NAIVE = [
-    *("FIFO", "SRTF", "LRTF", "P-SLR", "P-SLR:by-kind", "P-SLR:plain", "PV", "PVD"),
-    *("PVDSQ", "PVDSQ:literal", "PVDSQ:rank", "EDF", "EDF:initial", "EDF:task", "PVR", "PVR:zero-first", "PVR:bare"),
-]
 CURVES = [LINE, sm.ValueCurve.linear(1.5, 3), sm.ValueCurve([(1, 1), (2, 0.5), (2, 0.25), (4, 0)])]
 
 
@@ -134,7 +130,7 @@ def columns(schedule: sm.Schedule) -> list[list]:
     return [getattr(schedule, name).tolist() for name in ("start_s", "end_s", "cluster", "workflow_outcome")]
 
 
-@given(st.lists(flows(), min_size=1, max_size=9), st.sampled_from(NAIVE), RULES, st.sampled_from(PLATFORMS))
+@given(st.lists(flows(), min_size=1, max_size=9), st.sampled_from(BIDS), RULES, st.sampled_from(PLATFORMS))
 @settings(max_examples=150)
 def test_both_engines_equal_the_plain_auction(jobs: list, bid: str, rules: dict, clusters: list) -> None:
     plain = NaiveAuction(jobs, [(cores, kind) for _, cores, kind in clusters], bid, **rules)
