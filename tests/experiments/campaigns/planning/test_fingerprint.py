@@ -24,6 +24,7 @@ MINE = """
 
     FACTOR = 2
     OTHER = 3
+    FIRST, SECOND = 11, 12
 
 
     class Mixin:
@@ -53,7 +54,7 @@ MINE = """
             super().__init__(**chosen)
 
         def score(self, cell):
-            return cell["size"] + self.SHIFT + self.extra + scaled(1)
+            return cell["size"] + self.SHIFT + self.extra + scaled(1) + SECOND
 
         def inputs(self, scale):
             return {"x": shipped()}
@@ -91,6 +92,7 @@ def code(path: str) -> str:
 
 CHANGES = {
     "FACTOR = 2": "FACTOR = 20",
+    "FIRST, SECOND = 11, 12": "FIRST, SECOND = 11, 120",
     "SHIFT = 4": "SHIFT = 40",
     "self.extra = 5": "self.extra = 50",
     "return x * 7": "return x * 70",
