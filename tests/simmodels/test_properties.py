@@ -111,7 +111,7 @@ def same_on_both_engines(machine: Machine, how: dict[str, Any], **limits: Any) -
 
 
 @given(machines(most=30), options(orders=tuple(BUILT_IN)))
-@tries(400, full=10_000)
+@tries(600, full=10_000)
 def test_both_engines_give_the_same_bits_and_those_of_the_naive_simulator(
     machine: Machine, how: dict[str, Any]
 ) -> None:
