@@ -219,7 +219,7 @@ class Replay(Stopped):
             ended = by_row(ended, rows, np.full(len(workload), np.nan))
             outcome = by_row(outcome, rows, np.full(len(workload), UNFINISHED, np.int8))
             counted = by_row(counted, rows, np.zeros(len(workload), np.bool_))
-        terms = Terms(limits=self.options.limits)
+        terms = Terms(overrun=self.options.overrun, limits=self.options.limits)
         return Schedule(
             workload, self.cores, started, ended, outcome=outcome, counted=counted, terms=terms, about=about
         )
