@@ -23,7 +23,7 @@ from simmodels.clusters.rows import (
     with_all_above,
     with_names,
 )
-from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError, require_known
+from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError
 from simmodels.ground.arguments import listed
 from simmodels.ground.numbers import MOST, Ints, as_integers
 
@@ -140,11 +140,9 @@ class Limits:
         FileFormatError
             The file cannot be read, or what it holds are no limits.
         """
-        rows, others = read_rows(path, "limit", ("value", "group", "parent", "members", "walltime_s"))
         try:
-            for name in others:
-                require_known("entry of limits", name, ("limit",))
-            return cls(() if rows is None else rows)  # type: ignore[arg-type]  # what a file holds is checked there
+            rows, _ = read_rows(path, "limit", ("value", "group", "parent", "members", "walltime_s"))
+            return cls(rows)
         except RequestError as error:
             raise FileFormatError(str(path), None, str(error)) from error
 

@@ -102,7 +102,9 @@ def with_names(known: Names, found: Names) -> Names:
     return {column: of for column, of in both.items() if of}
 
 
-def read_rows(path: str | os.PathLike[str], name: str, texts: tuple[str, ...]) -> tuple[object, dict[str, Any]]:
+def read_rows(
+    path: str | os.PathLike[str], name: str, texts: tuple[str, ...], others: tuple[str, ...] = ()
+) -> tuple[Any, dict[str, Any]]:
     """Return the rows of a file, and what else it says.
 
     Parameters
@@ -113,16 +115,23 @@ def read_rows(path: str | os.PathLike[str], name: str, texts: tuple[str, ...]) -
         What the list is called there.
     texts
         The columns of the table that hold texts.
+    others
+        The other entries that TOML and JSON may have.
 
     Raises
     ------
     FileFormatError
         The file cannot be read.
+    UnknownNameError
+        It has an entry that nobody reads.
     """
     where = Path(path)
     if where.suffix.lower() in SUFFIXES:
         document = read_document(where)
-        return document.pop(name, None), document
+        for entry in document:
+            require_known(f"entry of {name}s", entry, (name, *others))
+        rows = document.pop(name, None)
+        return () if rows is None else rows, document
     try:
         table = pd.read_csv(where, dtype=dict.fromkeys(texts, str))
         written = pd.read_csv(where, dtype=str, keep_default_na=False)  # in which NA and null are names

@@ -253,11 +253,9 @@ class Shares:
         FileFormatError
             The file cannot be read, or what it holds are no shares.
         """
-        rows, others = read_rows(path, "share", ("account", "parent", "user", "shares"))
         try:
-            for name in others:
-                require_known("entry of shares", name, ("share", *_NUMBERS))
-            return cls(() if rows is None else rows, **others)  # type: ignore[arg-type]  # what a file holds is checked there
+            rows, others = read_rows(path, "share", ("account", "parent", "user", "shares"), _NUMBERS)
+            return cls(rows, **others)
         except RequestError as error:
             raise FileFormatError(str(path), None, str(error)) from error
 
