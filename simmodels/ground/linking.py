@@ -229,7 +229,8 @@ class _KnownFlags(Flags):
 
     It does so thousands of times for each function, and compared all forty options each time: a tenth of a first use.
     They are those of numba's own functions, `np.empty` for one, which it would else compile again for entries, for
-    callees, and for what it calls itself. What is copied copies what it calls: a tenth of a replay under WFP3.
+    callees, and for what it calls itself. Those of functions that are copied to where they are called stay apart, since
+    what these call is copied with them: without it, a replay under WFP3 takes a tenth longer.
     """
 
     _all: ClassVar[list["_KnownFlags"]] = []

@@ -13,7 +13,7 @@ from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Ints
-from simmodels.structures.arrays import grown
+from simmodels.structures.arrays import grown, put
 from simmodels.structures.signatures import BID_FUNCTION
 from simmodels.structures.structure import Handle, Structure, found_at
 from simmodels.work.curve import FOREVER
@@ -284,8 +284,7 @@ def _written(column, at, values):
     """Return the column with the values from `at` on; a longer one if it has no room."""
     if at + values.size > column.size:
         column = grown(column, at + values.size if column.size < 2 else max(2 * column.size, at + values.size))
-    for i in range(values.size):
-        column[at + i] = values[i]
+    put(column, at, values, values.size)
     return column
 
 

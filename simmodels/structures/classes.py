@@ -63,17 +63,16 @@ def new_classes(goes, free, running):
             instant[n], machines[n] = goes[machine], machine
             n += 1
     sort_pairs(instant, machines, np.empty(n), np.empty(n, np.int64), n)
-    of, cores, last = np.full(goes.size, -1), np.zeros(n + 1, np.int64), -1
+    of, cores, found = np.full(goes.size, -1), np.zeros(n + 1, np.int64), 0
     for k in range(n):
-        if last < 0 or instant[k] > instant[last]:
-            last += 1
-            instant[last] = instant[k]
-        of[machines[k]] = last
-        cores[last] += free[machines[k]]
-    if last < 0 or instant[last] < np.inf:
-        last += 1
-        instant[last] = np.inf
-    last += 1
+        if found == 0 or instant[k] > instant[found - 1]:
+            instant[found] = instant[k]
+            found += 1
+        of[machines[k]] = found - 1
+        cores[found - 1] += free[machines[k]]
+    if found == 0 or instant[found - 1] < np.inf:  # no machine stays
+        instant[found] = np.inf
+        found += 1
     parts = [(np.int64(-1), np.int64(-1), np.int64(0)) for _ in range(0)]
     for k in range(running.shape[0]):
         slot, first, machines, each = running[k]
@@ -84,7 +83,7 @@ def new_classes(goes, free, running):
                 parts[-1] = (slot, of[machine], parts[-1][2] + each)
             else:
                 parts.append((slot, of[machine], each))
-    return Classes(instant[:last], of, cores[:last], [new_profile(0.0, 0) for _ in range(last)], parts)
+    return Classes(instant[:found], of, cores[:found], [new_profile(0.0, 0) for _ in range(found)], parts)
 
 
 @compiled

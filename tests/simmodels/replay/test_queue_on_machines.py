@@ -197,7 +197,7 @@ def test_both_engines_are_the_same(model: tuple[list[tuple[float, ...]], dict[st
 @given(models(), st.data())
 @tries(60, full=5_000)
 def test_both_engines_are_the_same_where_machines_fail_and_are_maintained(model: Any, data: st.DataObject) -> None:
-    """Often at the instants at which the capacity changes."""
+    """Failures and maintenance often come at the instants at which the capacity changes."""
     rows, given_ = model
     options = {name: value for name, value in given_.items() if name not in {"machines", "capacity", "removes"}}
     machines, capacity = given_["machines"], data.draw(st.sampled_from([None, given_["capacity"]]))
