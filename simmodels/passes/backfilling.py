@@ -1,7 +1,8 @@
 """Queueing passes: which waiting jobs start now, under each backfilling.
 
 Each pass reads the queue in order and the running jobs by expected end, and writes the slots that it starts into
-`placed`, in the order in which it starts them. It starts at most `most` jobs, and counts those that it backfills.
+`queue.placed`, in the order in which it starts them, behind those that have started in this decision. It starts jobs
+until there are `most`, and counts those that it backfills.
 Where machines are about to go, it gets the cores by when these go (`simmodels.structures.classes`), and takes out of
 them what it starts; else None, and all free cores are alike.
 
@@ -26,8 +27,8 @@ from simmodels.structures.sorted_blocks import next_fitting, sort_pairs
 
 
 @compiled
-def start_heads(queue, now, classes, placed, below, most):
-    """Start jobs from the head of the queue while they fit; return how many, how many cores are left, and who is next.
+def start_heads(queue, now, classes, n, below, most):
+    """Start jobs from the head of the queue while they fit; return how many have, what cores are left, and who is next.
 
     That is the place (block in chain, entry) of the job that stopped it, (-1, -1) if there is none.
 
@@ -35,16 +36,16 @@ def start_heads(queue, now, classes, placed, below, most):
     ----------
     queue, now, classes
         The state, the instant, and the cores by when they go, or None.
-    placed
-        int64[>= size], where the slots started are written.
+    n
+        How many have started in this decision: theirs are the slots ``queue.placed[:n]``.
     below
         Only slots below this may start (a later one blocks the rest).
     most
-        How many start at most.
+        How many start at most, these included.
     """
     waiting, free = queue.waiting, queue.free if classes is None else classes.free.sum()
-    limited = queue.limited
-    n, c, i = 0, 0, 0
+    placed, limited = queue.placed, queue.limited
+    c, i = 0, 0
     while 0 <= c < waiting.blocks:
         b = waiting.chain[c]
         if i == waiting.count[b]:
@@ -69,7 +70,7 @@ def start_heads(queue, now, classes, placed, below, most):
 
 
 @compiled
-def reservation(queue, now, free, need, placed, n):
+def reservation(queue, now, free, need, n):
     """Return the shadow instant of a job that needs `need` cores, and the extra cores then.
 
     Parameters
@@ -80,8 +81,8 @@ def reservation(queue, now, free, need, placed, n):
         Cores free now, after the jobs just started.
     need
         Cores of the job that gets the reservation (> free).
-    placed, n
-        placed[:n] are the slots just started.
+    n
+        How many have started in this decision; ``queue.placed[queue.begun:n]`` do not run yet.
 
     Returns
     -------
@@ -90,21 +91,21 @@ def reservation(queue, now, free, need, placed, n):
         are free then (all releases of that instant counted) beyond `need`; infinity and all cores
         if the running jobs will not free enough.
     """
-    ends, slots, cores = queue.ends, queue.slots, queue.cores
-    for k in range(n):
-        slots[k] = placed[k]
-        ends[k] = now + queue.estimate[placed[k]]
-    if n > 1:
-        sort_pairs(ends, slots, queue.ends2, queue.slots2, n)
+    ends, slots, cores, just = queue.ends, queue.slots, queue.cores, n - queue.begun
+    for k in range(just):
+        slots[k] = queue.placed[queue.begun + k]
+        ends[k] = now + queue.estimate[slots[k]]
+    if just > 1:
+        sort_pairs(ends, slots, queue.ends2, queue.slots2, just)
     running = queue.running
     entries, chain, count, blocks = running.entries, running.chain, running.count, running.blocks
     c, i, k = 0, 0, 0
     shadow = -np.inf
-    while c < blocks or k < n:
-        if c < blocks and (k == n or entries[chain[c], i].key <= ends[k]):
+    while c < blocks or k < just:
+        if c < blocks and (k == just or entries[chain[c], i].key <= ends[k]):
             b = chain[c]
             last = entries[b, count[b] - 1].key
-            if i == 0 and free + running.sum_cores[b] < need and (k == n or last < ends[k]):  # all of it is not enough
+            if i == 0 and free + running.sum_cores[b] < need and (k == just or last < ends[k]):  # all is not enough
                 free += running.sum_cores[b]
                 c += 1
                 continue
@@ -119,21 +120,20 @@ def reservation(queue, now, free, need, placed, n):
         if free >= need and end > shadow:
             break
         free += released
-        if free >= need:
-            shadow = end
+        shadow = end  # once enough is free, all that is counted ends at the same instant
     if free < need:
         return np.inf, free
     return shadow, free - need
 
 
 @compiled
-def _shadow(queue, now, classes, head, free, placed, n):
+def _shadow(queue, now, classes, head, free, n):
     """Reserve for the head that does not fit; return the shadow instant and the extra cores, as `reservation` does.
 
     In classes, its cores are taken out of the profiles from the shadow on: what fits beside it then delays it not.
     """
     if classes is None:
-        return reservation(queue, now, free, queue.cores[head], placed, n)
+        return reservation(queue, now, free, queue.cores[head], n)
     queue.shadow = book(queue.profile, classes, head, now, queue.cores[head], queue.estimate[head])
     return np.inf, free
 
@@ -146,20 +146,20 @@ def is_behind(queue, slot, other):
 
 
 @compiled
-def start_backfilled(queue, now, classes, placed, most):
-    """Start heads while they fit, reserve for the next (EASY), start what does not delay it; return how many.
+def start_backfilled(queue, now, classes, n, most):
+    """Start heads while they fit, reserve for the next (EASY), start what does not delay it; return how many have.
 
     Parameters
     ----------
-    queue, now, classes, placed, most
+    queue, now, classes, n, most
         As for `start_heads`; greedy backfilling reserves nothing.
     """
-    n, c, i, free = 0, 0, 0, queue.free if classes is None else classes.free.sum()
-    backfill, same_order, head = queue.backfill, queue.same_order, np.int64(-1)
+    c, i, free = 0, 0, queue.free if classes is None else classes.free.sum()
+    placed, backfill, same_order, head = queue.placed, queue.backfill, queue.same_order, np.int64(-1)
     limited = queue.limited
     reserves = queue.backfilling == EASY
     if reserves or queue.most_backfills < MOST:  # else nothing is asked of the head
-        n, free, c, i = start_heads(queue, now, classes, placed, queue.arrived, most)
+        n, free, c, i = start_heads(queue, now, classes, n, queue.arrived, most)
         if c < 0 or n == most:
             return n
         head = queue.waiting.entries[queue.waiting.chain[c], i].slot
@@ -170,7 +170,7 @@ def start_backfilled(queue, now, classes, placed, most):
     if reserves:
         c, i = next_fitting(backfill, c, i, free, free, now, now)
         if c >= 0 or classes is not None:  # else no other job fits, and nobody asks when the head would start
-            shadow, extra = _shadow(queue, now, classes, head, free, placed, n)
+            shadow, extra = _shadow(queue, now, classes, head, free, n)
         if c < 0:
             return n
     if limited:

@@ -256,17 +256,16 @@ def _bring_up_to_date(queue, now, classes):
 
 
 @compiled
-def start_reserved(queue, now, classes, placed, most):
-    """Bring the reservations up to date and start the jobs whose reservation is now; return how many.
+def start_reserved(queue, now, classes, n, most):
+    """Bring the reservations up to date and start the jobs whose reservation is now; return how many have started.
 
     Parameters
     ----------
-    queue, now, classes, placed, most
+    queue, now, classes, n, most
         As for `simmodels.passes.backfilling.start_heads`.
     """
     next_start = _bring_up_to_date(queue, now, classes)
     queue.freed_until, queue.has_unreserved, queue.needs_replan = -np.inf, False, False
-    n = 0
     if next_start <= now:
         next_start = np.inf
         waiting, reserved = queue.waiting, queue.reserved
@@ -281,7 +280,7 @@ def start_reserved(queue, now, classes, placed, most):
                     continue
                 may = reserved[slot] == now and waiting.entries[b, i].cores <= free and n < most
                 if may and not (waits and queue.backfilled == queue.most_backfills):
-                    placed[n] = slot
+                    queue.placed[n] = slot
                     n += 1
                     queue.backfilled += waits
                     free -= waiting.entries[b, i].cores
@@ -300,11 +299,11 @@ def start_reserved(queue, now, classes, placed, most):
     return n
 
 
-@on_demand(PROMISES, types.int64(QUEUE_STATE, types.float64, types.int64[::1], types.int64), _REPLACES)
+@on_demand(PROMISES, types.int64(QUEUE_STATE, types.float64, types.int64, types.int64), _REPLACES)
 @compiled
-def start_as_promised(queue, now, placed, most):
+def start_as_promised(queue, now, n, most):
     """Do what `start_reserved` does where no machine is about to go."""
-    return start_reserved(queue, now, None, placed, most)
+    return start_reserved(queue, now, None, n, most)
 
 
 @on_demand(PROMISES, types.void(QUEUE_STATE, types.int64, types.float64), _REPLACES)

@@ -63,7 +63,7 @@ def reserved_start(queue, slot, now):
         return queue.reserved[slot]
     if not np.isnan(queue.shadow):
         return queue.shadow
-    start, _ = reservation(queue, now, queue.free, queue.cores[slot], queue.placed, 0)
+    start, _ = reservation(queue, now, queue.free, queue.cores[slot], queue.begun)
     return start
 
 
@@ -260,10 +260,9 @@ def expect(queue, slot, start):
 
 
 @inlined
-def _start_placed(queue, first, n, now):
-    """Let placed[first:n] run from now on."""
-    queue.begun += n - first
-    for k in range(first, n):
+def _start_placed(queue, n, now):
+    """Let what has started of placed[:n] and does not run yet run from now on."""
+    for k in range(queue.begun, n):
         slot = queue.placed[k]
         _leave(queue, slot)
         queue.phase[slot] = RUNNING
@@ -272,39 +271,37 @@ def _start_placed(queue, first, n, now):
             fair_share.count(queue.fair, slot, queue.cores[slot], now)
         if queue.backfilling >= EASY:
             expect(queue, slot, now)
+    queue.begun = n
 
 
 @compiled
 def _most_starts(queue):
-    """Return how many jobs may start before the queue is looked at again."""
-    left = queue.most_starts - queue.begun
+    """Return how many jobs may have started when the queue is looked at again."""
+    more = queue.waiting.size + queue.hidden
     if queue.visible_below < queue.arrived:  # the next job becomes visible as soon as one starts: one by one
-        return min(left, 1)
-    return min(left, queue.waiting.size + queue.hidden)
+        more = min(more, 1)
+    return min(queue.most_starts, queue.begun + more)
 
 
 @compiled
-def _start_more(queue, now, classes, backfilling, below, n):
-    """Start what the pass says, `n` have started; return how many more. Heads alone are below the slot `below`."""
+def _start_more(queue, now, classes, backfilling, below):
+    """Start what the pass says; return how many start. Heads alone are below the slot `below`."""
+    n, most, known = queue.begun, _most_starts(queue), 0
     let_start(queue, n + queue.waiting.size + queue.hidden)
-    known = 0
     if classes is not None:
         known = len(classes.parts)
         queue.shadow = np.nan
         expect_back(classes, now, queue.expected_end)
-    placed, most = queue.placed[n:], _most_starts(queue)
     if backfilling == NONE:
-        more, _, _, _ = start_heads(queue, now, classes, placed, below, most)
+        n, _, _, _ = start_heads(queue, now, classes, n, below, most)
     elif backfilling == CONSERVATIVE:
-        if classes is None:
-            more = start_as_promised(queue, now, placed, most)
-        else:
-            more = start_reserved(queue, now, classes, placed, most)
+        n = start_as_promised(queue, now, n, most) if classes is None else start_reserved(queue, now, classes, n, most)
     else:
-        more = start_backfilled(queue, now, classes, placed, most)
+        n = start_backfilled(queue, now, classes, n, most)
     if queue.limited and queue.limits.displaced_size > 0:
         put_back(queue)
-    _start_placed(queue, n, n + more, now)
+    more = n - queue.begun
+    _start_placed(queue, n, now)
     if classes is not None:  # a start takes all its cores out of those that stay
         queue.free += have_started(classes, known, queue.phase == RUNNING)
     return more
@@ -326,25 +323,22 @@ def decide(queue, now, classes):
     if classes is None and queue.backfilling != CONSERVATIVE and least_cores(queue.waiting) > queue.free:
         return 0  # no job fits, whatever the order
     make_scratch(queue)
-    n = 0
     while queue.warm_started < queue.warm:
-        more = _start_more(queue, now, classes, NONE, queue.warm, n)
-        n += more
+        more = _start_more(queue, now, classes, NONE, queue.warm)
         queue.warm_started += more
         queue.needs_replan = True
         admit(queue, now)  # more become visible
         if more == 0:
-            return n
+            return queue.begun
     while True:
         heed_signals()
         sliding = queue.visible_below < queue.arrived
         if queue.moving or queue.backfill_moving:
             sort_moving(queue, now)
         queue.look_again = False
-        more = _start_more(queue, now, classes, queue.backfilling, queue.arrived, n)
-        n += more
+        more = _start_more(queue, now, classes, queue.backfilling, queue.arrived)
         if more == 0 or not (sliding or queue.look_again):
-            return n
+            return queue.begun
         admit(queue, now)
 
 

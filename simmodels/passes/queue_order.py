@@ -105,11 +105,17 @@ def make_scratch(queue):
         _lengthen_scratch(queue)
 
 
+@compiled
+def _lengthen_placed(queue, room):
+    """Make the list of what starts longer."""
+    queue.placed = grown(queue.placed, room)
+
+
 @inlined
 def let_start(queue, starts):
     """Let there be room for as many starts in one decision."""
     if starts > queue.placed.size:
-        queue.placed = grown(queue.placed, 2 * starts)
+        _lengthen_placed(queue, 2 * starts)
 
 
 @compiled

@@ -10,7 +10,7 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.ground.compiled import compiled, inlined
+from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
 from simmodels.passes.queue_events import arrive, decide, finish, next_promise
 from simmodels.structures.agenda import pop, push
@@ -144,12 +144,18 @@ def _one_event(queue, loop, stop, started):
             finish(queue, slot, now)
 
 
-@inlined
+@compiled
+def _lengthen_running(loop, room):
+    """Make the heap of what runs longer."""
+    loop.ends = grown(loop.ends, room)
+    loop.slots = grown(loop.slots, room)
+
+
+@compiled
 def _start_placed(queue, loop, count, by_event, kill, started, ended):
     """Let the slots placed[:count] run from now on."""
     if loop.size + count > loop.ends.size:
-        loop.ends = grown(loop.ends, 2 * (loop.size + count))
-        loop.slots = grown(loop.slots, 2 * (loop.size + count))
+        _lengthen_running(loop, 2 * (loop.size + count))
     now, ends, slots = loop.now, loop.ends, loop.slots
     for k in range(count):
         slot = queue.placed[k]

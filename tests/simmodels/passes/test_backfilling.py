@@ -8,13 +8,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import MOST, Ints
 from simmodels.passes import queue_events as events
-from simmodels.passes.backfilling import reservation, start_backfilled, start_heads
+from simmodels.passes.backfilling import reservation, start_heads
+from simmodels.passes.queue_order import make_scratch
 from simmodels.policies.orders import find_order
 from simmodels.policies.queue_options import QueueOptions
+from simmodels.structures.arrays import put
 from simmodels.structures.queue_state import QueueState
+from simmodels.structures.structure import address_of
 
-ALL = np.iinfo(np.int64).max
+
+@compiled
+def heads_below(queue: QueueState, now: float, below: int) -> Ints:
+    """Return the slots of the heads that fit and stand before a slot."""
+    make_scratch(queue)
+    n, _, _, _ = start_heads(queue, now, None, 0, below, MOST)
+    return queue.placed[:n].copy()
+
+
+@compiled
+def reserve(queue: QueueState, now: float, free: int, need: int, started: Ints) -> tuple[float, int]:
+    """Return the reservation when these have just started."""
+    make_scratch(queue)
+    put(queue.placed, 0, started, started.size)
+    return reservation(queue, now, free, need, started.size)
 
 
 @dataclass
@@ -50,8 +69,8 @@ class Scene:
         return queue
 
     def started(self, backfilling: str, **options: int) -> list[int]:
-        placed = np.empty(len(self.key), np.int64)
-        return placed[: start_backfilled(self.queue(backfilling, **options), self.now, None, placed, ALL)].tolist()
+        queue, slots = self.queue(backfilling, **options), np.empty(len(self.key), np.int64)
+        return slots[: events.instant(address_of(queue), self.now, slots, 0, 0)].tolist()
 
 
 def shadow(now: float, free: int, need: int, running: list[tuple[float, int]]) -> tuple[float, int]:
@@ -112,7 +131,7 @@ def test_the_reservation_is_when_enough_is_released_and_counts_jobs_just_started
     slots = np.array(scene.order(scene.estimate)[:started], np.int64)
     ends = scene.now + scene.estimate[slots]
     need = scene.free + 1 + more
-    found = reservation(scene.queue("easy"), scene.now, scene.free, need, slots, len(slots))
+    found = reserve(scene.queue("easy"), scene.now, scene.free, need, slots)
     just_started = list(zip(ends.tolist(), scene.cores[slots].tolist(), strict=True))
     assert found == shadow(scene.now, scene.free, need, [*scene.running, *just_started])
 
@@ -125,23 +144,20 @@ def test_easy_starts_what_its_rules_say_in_their_order(scene: Scene, same: bool,
     if most is None:
         assert scene.started("easy", same=same) == expected
     else:
-        placed = np.empty(len(scene.key), np.int64)
-        heads, _, _, _ = start_heads(scene.queue("none"), scene.now, None, placed, ALL, ALL)
+        heads = len(scene.started("none"))
         assert scene.started("easy", same=same, max_backfills=most) == expected[: heads + most]
 
 
 @given(scenes(), st.integers(0, 400))
 def test_heads_start_while_they_fit_and_stand_before_a_slot(scene: Scene, below: int) -> None:
-    for limit in (below, ALL):
-        placed = np.empty(len(scene.key), np.int64)
-        n, _, _, _ = start_heads(scene.queue("none"), scene.now, None, placed, limit, ALL)
+    for limit in (below, MOST):
         expected, free = [], scene.free
         for slot in scene.order(scene.key):
             if scene.cores[slot] > free or slot >= limit:
                 break
             expected.append(slot)
             free -= scene.cores[slot]
-        assert placed[:n].tolist() == expected
+        assert heads_below(scene.queue("none"), scene.now, limit).tolist() == expected
 
 
 @given(scenes(), st.integers(0, 200))
@@ -158,7 +174,7 @@ def test_greedy_starts_all_that_fits(scene: Scene, more: int) -> None:
 def test_a_release_on_the_edge_of_a_block_is_found(need: int) -> None:
     running = [(float(end), 1) for end in range(200)]  # 64 a block
     scene = Scene(0.0, 0, *(np.empty(0),) * 4, running)
-    found = reservation(scene.queue("easy"), 0.0, 0, need, np.empty(0, np.int64), 0)
+    found = reserve(scene.queue("easy"), 0.0, 0, need, np.empty(0, np.int64))
     assert found == (need - 1.0, 0)
 
 
