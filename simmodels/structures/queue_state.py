@@ -161,9 +161,9 @@ def new_queue(
     made.cores = cores
     made.phase = np.full(slots, COMING, np.int8)
     set_rows(made, rows[0], rows[1])
-    made.waiting = new_sorted_blocks(64)
-    made.backfill = made.waiting if same else new_sorted_blocks(64)
-    made.running = new_sorted_blocks(64)
+    made.waiting = new_sorted_blocks(8)
+    made.backfill = made.waiting if same else new_sorted_blocks(8)
+    made.running = new_sorted_blocks(8)
     made.profile = new_profile(0.0, 0)
     made.backfilling = backfilling
     made.same_order = same

@@ -14,7 +14,7 @@ from simmodels.errors import ImpossibleJobError, RequestError, brief, must_be
 from simmodels.ground.arguments import Guided, as_instance, as_tuple
 from simmodels.ground.cards import card
 from simmodels.ground.durations import Duration, as_seconds
-from simmodels.ground.instants import too_far
+from simmodels.ground.instants import LIMIT_S
 from simmodels.ground.later import later
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.ground.plugins import plugin
@@ -443,7 +443,7 @@ class Workload(Guided):
         represent every second, and runtimes would be lost.
         """
         good = (self.cores >= 1) & (self.runtime_s >= 0) & (self.estimate_s >= 0)
-        good &= ~too_far(self.submit_s, self.submit_s + self.runtime_s)
+        good &= (self.submit_s > -LIMIT_S) & (self.submit_s + self.runtime_s < LIMIT_S)
         return good if cores is None else good & (self.cores <= as_number("cores", cores, finite=False))
 
     def known(self) -> NDArray[np.bool_]:
