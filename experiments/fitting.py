@@ -3,7 +3,7 @@
 The cores in service, then limits of users, queues and partitions, then priorities of queues or partitions; see `Used`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -160,6 +160,14 @@ def with_fitted(
 def limits_within(limits: Limits | None, jobs: Workload) -> Limits | None:
     """Return the limits of some jobs of the log that limits are of; see `Limits.within`."""
     return None if limits is None else limits.within(jobs.take(jobs.known()).numbers_by_name)
+
+
+def idle_limits(limits: Limits | None, jobs: Workload) -> Iterator[str]:
+    """Hand out a sentence about each column by which limits count jobs, and of which no job says a value."""
+    known = jobs.take(jobs.known())
+    for column in () if limits is None else limits.columns:
+        if (numbers_of(known.numbers_by_name, column) < 0).all():
+            yield f"No job of {jobs.name} says its {column}: limits by {column} have no effect."
 
 
 @dataclass(frozen=True, slots=True)

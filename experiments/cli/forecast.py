@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final
 import numpy as np
 
 from experiments.cli.derive import command
-from experiments.cli.output import DONE, command_line, print_json, print_line, print_note
+from experiments.cli.output import DONE, command_line, print_json, print_line, print_note, print_warning
 from experiments.dates import instant_of
-from experiments.fitting import with_fitted
+from experiments.fitting import idle_limits, with_fitted
 from experiments.forecasting import Futures, Present
 from experiments.inputs import WorkloadFile, count_of, notes_of
 from experiments.levels import LEAST, Levels
@@ -74,6 +74,8 @@ def forecast(asked: Forecast) -> int:
     log = log.take(np.argsort(log.submit_s, kind="stable"))
     at_s = _instant(asked.at, log)
     options, used = with_fitted(asked.options, log, print_note, until_s=at_s)
+    for line in idle_limits(options.get("limits"), log):
+        print_warning(line)
     cores = used.cores or log.max_cores or 1
     chosen = QueueOptions.checked(**used.ordered(options))
     present = Futures(log, cores=cores, options=chosen, seed=asked.seed).go_to(at_s)

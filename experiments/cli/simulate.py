@@ -12,6 +12,7 @@ from experiments.cli.derive import command
 from experiments.cli.output import DONE, FAILED, Steps, print_error, print_json, print_note, print_table
 from experiments.comparing import summary
 from experiments.dates import instant_of
+from experiments.fitting import idle_limits
 from experiments.gantt_boxes import MOST_PANELS
 from experiments.inputs import count_of, named_priority
 from experiments.option import Json
@@ -96,9 +97,9 @@ def read(
     _check(scenario, setup, found, wanted)
     for line in (*scenario.notes, *fitted):
         shown.print_note(line)
-    for each in policies:
-        if warning := _tie_warning(each.priority, scenario):
-            shown.print_warning(warning)
+    warnings = [_tie_warning(each.priority, scenario) for each in policies]
+    for warning in (*idle_limits(setup.options.get("limits"), scenario.workload), *filter(None, warnings)):
+        shown.print_warning(warning)
     return scenario, setup, found
 
 

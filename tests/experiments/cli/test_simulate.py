@@ -148,6 +148,17 @@ def divided(run: Run) -> list[sm.Workload]:
     return parts
 
 
+def test_limits_of_users_of_which_no_job_says_its_own_are_said_to_have_no_effect(run: Run) -> None:
+    Path("limits.csv").write_text("by,jobs\nuser,2\n")
+    under = ("--limits", "limits.csv", "-q")
+    said = "No job of log says its user: limits by user have no effect.\n"
+    for words in ("simulate", "compare --orders SAF", "forecast --at 1h --new 4,1h --futures 3"):
+        status, _, err = run(*words.split(), "-w", "log.swf", *under)
+        assert (status, err) == (0, said)
+    log().to_frame().assign(user_id=np.arange(60) % 3).to_csv("users.csv", index=False)
+    assert run("simulate", "-w", "users.csv", "--cores", 32, *under).err == ""
+
+
 BY_PARTITION = ("-w", "parts.csv", "--router", "ByPartition")
 
 
