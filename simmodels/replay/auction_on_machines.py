@@ -1,6 +1,7 @@
 """An auction on the compiled engine, on pools of cores or on machines."""
 
 import math
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -141,6 +142,6 @@ class Auction(ReplayOnMachines):
             window=(model.begin_s, until_s if until_s < math.inf else self.platform.now_s),
             terms=self.options.terms(modelled=True),
             about={**about, "left_out": 0},
-            parts=found.parts_table(found.slot),
+            parts=partial(found.parts_table, found.slot),
             **kept,
         )

@@ -56,7 +56,8 @@ def _running_on_machines(occupancy, runs):
 @compiled
 def _start(queue, occupancy, runs, starts, now, kill):
     """Let the jobs start that a queue has decided to start, on the lowest machines."""
-    for slot in queue.placed[:starts]:
+    for k in range(starts):
+        slot = queue.placed[k]
         occupy_lowest(occupancy, 0, queue.cores[slot])
         begin(occupancy, runs, slot, now, kill)
 

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.ground.compiled import compiled
+from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.numbers import INT64_MAX
 from simmodels.passes import switching
 from simmodels.replay.power import switch_off_drained, warned
@@ -112,39 +112,52 @@ def _note_state(occupancy, machine):
 
 
 @compiled
-def _next_listed(occupancy, machine):
+def _next_listed(listed, machine):
     """Return the lowest machine from this one on that may have room; there must be one."""
     block = machine // WORD
-    word = from_on(occupancy.listed[block], machine % WORD)
+    word = from_on(listed[block], machine % WORD)
     while word == 0:
         block += 1
-        word = occupancy.listed[block]
+        word = listed[block]
     return block * WORD + least(word)
 
 
 @compiled
-def _make_room(occupancy, more):
-    """Let there be room for another attempt, and for as many more runs of machines."""
-    if occupancy.attempts + 1 == occupancy.first.size:
-        occupancy.first = grown(occupancy.first, 2 * occupancy.first.size)
-    room = occupancy.runs + more
-    if room > occupancy.machine.size:
-        occupancy.machine, occupancy.machines = grown(occupancy.machine, 2 * room), grown(occupancy.machines, 2 * room)
-        occupancy.cores = grown(occupancy.cores, 2 * room)
+def _lengthen_attempts(occupancy, room):
+    """Let there be room for `room` attempts."""
+    occupancy.first = grown(occupancy.first, room)
 
 
 @compiled
-def _give(occupancy, machine, machines, cores):
-    """Note that the attempt that is about to begin has these cores of each of these machines; there is room for it."""
-    last = occupancy.runs - 1
-    follows = last >= occupancy.first[occupancy.attempts]  # a run of the same attempt
-    if follows and occupancy.machine[last] + occupancy.machines[last] == machine and occupancy.cores[last] == cores:
-        occupancy.machines[last] += machines
-        return
-    occupancy.machine[occupancy.runs] = machine
-    occupancy.machines[occupancy.runs] = machines
-    occupancy.cores[occupancy.runs] = cores
-    occupancy.runs += 1
+def _lengthen_runs(occupancy, room):
+    """Let there be room for `room` runs of machines."""
+    occupancy.machine, occupancy.machines = grown(occupancy.machine, room), grown(occupancy.machines, room)
+    occupancy.cores = grown(occupancy.cores, room)
+
+
+@inlined
+def _make_room(occupancy, more):
+    """Let there be room for another attempt, and for as many more runs of machines."""
+    if occupancy.attempts + 1 == occupancy.first.size:
+        _lengthen_attempts(occupancy, 2 * occupancy.first.size)
+    if occupancy.runs + more > occupancy.machine.size:
+        _lengthen_runs(occupancy, 2 * (occupancy.runs + more))
+
+
+@inlined
+def _give(given, first, runs, machine, machines, cores):
+    """Note that the attempt that is about to begin has these cores of each of these machines; there is room for it.
+
+    `given` are the columns of runs of machines, `runs` how many there are; those of this attempt begin with the
+    `first`. Returns how many there are now.
+    """
+    of_machine, of_machines, of_cores = given
+    last = runs - 1
+    if last >= first and of_machine[last] + of_machines[last] == machine and of_cores[last] == cores:
+        of_machines[last] += machines
+        return runs
+    of_machine[runs], of_machines[runs], of_cores[runs] = machine, machines, cores
+    return runs + 1
 
 
 @compiled
@@ -152,7 +165,8 @@ def occupy(occupancy, machine, cores):
     """Give the attempt that is about to begin some cores of a machine."""
     _make_room(occupancy, 1)
     occupancy.free[machine] -= cores
-    _give(occupancy, machine, 1, cores)
+    given, first = (occupancy.machine, occupancy.machines, occupancy.cores), occupancy.first[occupancy.attempts]
+    occupancy.runs = _give(given, first, occupancy.runs, machine, 1, cores)
 
 
 @compiled
@@ -164,15 +178,17 @@ def occupy_lowest(occupancy, cluster, need):
     """
     machine, end_of = occupancy.first_of[cluster], occupancy.first_of[cluster + 1]
     _make_room(occupancy, min(need, end_of - machine))
-    free, listed, is_open = occupancy.free, occupancy.listed, occupancy.open
+    free, listed, is_open = occupancy.free, occupancy.listed, occupancy.open  # read once: there are millions of steps
+    given, runs = (occupancy.machine, occupancy.machines, occupancy.cores), occupancy.runs
+    first = occupancy.first[occupancy.attempts]
     while need > 0:
-        machine = _next_listed(occupancy, machine)
+        machine = _next_listed(listed, machine)
         block, at = machine // WORD, machine % WORD
         takes = listed[block] & is_open[block]
         cores = free[machine] if has(takes, at) else np.int64(0)
         if cores > need:
             free[machine] -= need
-            _give(occupancy, machine, 1, need)
+            runs = _give(given, first, runs, machine, 1, need)
             break
         last = machine + 1
         if cores > 0:
@@ -184,9 +200,10 @@ def occupy_lowest(occupancy, cluster, need):
                 free[last] = 0
                 need -= cores
                 last += 1
-            _give(occupancy, machine, last - machine, cores)
+            runs = _give(given, first, runs, machine, last - machine, cores)
         listed[block] &= ~span(at, last - machine)
         machine = last
+    occupancy.runs = runs
 
 
 @compiled
@@ -214,9 +231,10 @@ def vacate(occupancy, attempt):
     """Free the cores of an attempt; return whether a machine that takes no jobs is among those it had."""
     stays = True
     free, listed, takes = occupancy.free, occupancy.listed, occupancy.open
+    first, machines, cores_of = occupancy.machine, occupancy.machines, occupancy.cores
     for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
-        machine, cores = np.int64(occupancy.machine[run]), occupancy.cores[run]
-        end = machine + occupancy.machines[run]
+        machine, cores = np.int64(first[run]), cores_of[run]
+        end = machine + machines[run]
         for each in range(machine, end):
             free[each] += cores
         while machine < end:  # block by block
@@ -315,37 +333,40 @@ def offer(occupancy, cluster):
 
 
 @compiled
-def parts_of(occupancy, place):
+def parts_of(occupancy, row, number):
     """Return what is in parts: of each attempt that has several machines, its runs of machines, in order of start.
 
     Parameters
     ----------
     occupancy
         The cores of machines, and which each attempt has.
-    place
-        int64[attempts], what is known as the number of each.
+    row, number
+        int64[attempts] twice, the row of each, and which of its job's it is. More may have begun since.
 
     Returns
     -------
-    int32[k] three times, int64[k]
-        Attempt, first machine, as its cluster numbers them, how many, and cores of each. A log has millions.
+    int32[k] four times, int64[k]
+        Row and number, first machine, as its cluster numbers them, how many, and cores of each. A log has millions.
     """
-    first, runs = occupancy.first, occupancy.runs
-    for attempt in range(occupancy.attempts):
-        if first[attempt + 1] - first[attempt] == 1 and occupancy.machines[first[attempt]] == 1:
+    first, attempts = occupancy.first, row.size
+    runs = first[attempts]
+    given, given_machines, given_cores = occupancy.machine, occupancy.machines, occupancy.cores
+    for attempt in range(attempts):
+        if first[attempt + 1] - first[attempt] == 1 and given_machines[first[attempt]] == 1:
             runs -= 1
-    number, machine, machines = np.empty(runs, np.int32), np.empty(runs, np.int32), np.empty(runs, np.int32)
-    cores = np.empty(runs, np.int64)
+    rows, numbers, cores = np.empty(runs, np.int32), np.empty(runs, np.int32), np.empty(runs, np.int64)
+    machine, machines = np.empty(runs, np.int32), np.empty(runs, np.int32)
     parts = 0
-    for attempt in range(occupancy.attempts):
-        if first[attempt + 1] - first[attempt] == 1 and occupancy.machines[first[attempt]] == 1:
+    for attempt in range(attempts):
+        begin, end = first[attempt], first[attempt + 1]
+        if end - begin == 1 and given_machines[begin] == 1:
             continue
-        for run in range(first[attempt], first[attempt + 1]):
-            low = occupancy.machine[run]
-            number[parts], machine[parts] = place[attempt], low - occupancy.first_of[occupancy.of[low]]
-            machines[parts], cores[parts] = occupancy.machines[run], occupancy.cores[run]
+        lowest_of = occupancy.first_of[occupancy.of[given[begin]]]
+        for run in range(begin, end):
+            rows[parts], numbers[parts], cores[parts] = row[attempt], number[attempt], given_cores[run]
+            machine[parts], machines[parts] = given[run] - lowest_of, given_machines[run]
             parts += 1
-    return number, machine, machines, cores
+    return rows, numbers, machine, machines, cores
 
 
 @compiled

@@ -17,7 +17,7 @@ from simmodels.passes.switching import MODES, OFF, OPEN
 from simmodels.policies.placement_options import PlacementOptions
 from simmodels.replay.clock import Clock, came_of, new_clock, now_of, start_over
 from simmodels.replay.loop import run
-from simmodels.replay.occupancy import copied_occupancy, keep_attempts, new_occupancy, parts_of
+from simmodels.replay.occupancy import Occupancy, copied_occupancy, keep_attempts, new_occupancy, parts_of
 from simmodels.replay.outages import Outages, Planned, new_outages
 from simmodels.replay.power import Changes, Power, copied_power, foresee_failures, known_failures, new_power
 from simmodels.replay.runs import Runs, idle_repairs, new_runs, record, stuck_slots
@@ -45,23 +45,20 @@ class Recorded(NamedTuple):
         What else is known of each attempt, as columns.
     off
         Cluster, machine, begin and end of each span in which a machine was off.
-    parts
-        Of each attempt that has several machines, its runs of machines: its place here; first machine, how many, and
-        cores of each; see `parts_of`.
+    occupancy, place
+        Which machines each attempt has, and int64[k], where the attempts that it numbers are here; None for a placer.
     """
 
     slot: Ints
     attempts: dict[str, NDArray[np.generic]]
     off: tuple[Ints, Ints, Floats, Floats]
-    parts: tuple[Ints, Ints, Ints, Ints]
+    occupancy: Occupancy | None
+    place: Ints
 
     def parts_table(self, rows: Ints) -> "pd.DataFrame":
         """Return the parts of the attempts that have several machines; `rows` are int64[k], those of the attempts."""
-        place, machine, machines, cores = self.parts
-        of_attempts = {"row": rows, "attempt": numbered(rows)}
-        columns = {name: each.astype(PART_TYPES[name])[place] for name, each in of_attempts.items()}
-        columns |= {"machine": machine}
-        return pd.DataFrame({**columns, "machines": machines, "cores": cores}, copy=False)
+        columns = parts_of(self.occupancy, rows[self.place], numbered(rows)[self.place])
+        return pd.DataFrame(dict(zip(PART_TYPES, columns, strict=True)), copy=False)
 
 
 class Platform:
@@ -230,11 +227,9 @@ class Platform:
         if len(self.sites) > 1:
             attempts["cluster"] = cluster
         attempts |= {"machine": machine, "work_s": work_s[order], **unexpected(warned_s=warned_s[order])}
-        place, parts = np.empty(len(order), np.int64), (np.empty(0, np.int64),) * 4
+        place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
-        if self.occupancy is not None:
-            parts = parts_of(self.occupancy, place)
-        return Recorded(slot[order], attempts, (of_off, off, off_from_s, off_to_s), parts)
+        return Recorded(slot[order], attempts, (of_off, off, off_from_s, off_to_s), self.occupancy, place)
 
     def _by_cluster(self, machine: Ints) -> tuple[Ints, Ints]:
         """Return the clusters of machines, and their numbers there."""

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -29,6 +30,8 @@ from simmodels.work.window import Windowed, run_on, windowed
 from simmodels.work.workload import Workload
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
 
@@ -92,9 +95,14 @@ class _Rigid(ReplayOnMachines):
         return max(done_s, float(self.submit_s.max()), platform.now_s if platform.is_out else platform.last_s)
 
     def _made(
-        self, found: Recorded, end_s: float, terms: Terms, about: dict[str, object], parts: "pd.DataFrame | None" = None
+        self,
+        found: Recorded,
+        end_s: float,
+        terms: Terms,
+        about: dict[str, object],
+        parts: "Callable[[], pd.DataFrame] | None" = None,
     ) -> Schedule:
-        """Return the schedule of what was recorded; `parts` are those of attempts on several machines."""
+        """Return the schedule of what was recorded; `parts` makes those of attempts on several machines."""
         work, slot = self.work, found.slot
         counted = np.zeros(len(work), np.bool_)
         counted[self.arriving] = True
@@ -210,7 +218,7 @@ class Queue(_Rigid):
         until_s = min(self._reached_s, self.model.end_s)
         found = self.platform.recorded(self.runs, until_s)
         terms = Terms(overrun=self.options.overrun, modelled=True, limits=self.options.limits)
-        parts = found.parts_table(self.rows[found.slot])
+        parts = partial(found.parts_table, self.rows[found.slot])
         return self._made(found, self._end_s(found, until_s), terms, self.options.about(), parts)
 
 

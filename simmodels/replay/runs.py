@@ -9,7 +9,7 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.ground.compiled import compiled
+from simmodels.ground.compiled import compiled, inlined
 from simmodels.passes import switching
 from simmodels.passes.checkpointing import completed, lasts, leaves, left_if, worked
 from simmodels.structures import heap
@@ -115,15 +115,20 @@ def new_runs(whole, estimate, earlier, machines, checkpoints, most_requeues):
 
 
 @compiled
+def _lengthen(runs, room):
+    """Let there be room for `room` attempts."""
+    runs.slot, runs.machine = grown(runs.slot, room), grown(runs.machine, room)
+    runs.speed, runs.warned = grown(runs.speed, room), grown(runs.warned, room)
+    runs.start, runs.end = grown(runs.start, room), grown(runs.end, room)
+    runs.work, runs.outcome = grown(runs.work, room), grown(runs.outcome, room)
+    runs.place, runs.heap = grown(runs.place, room), grown(runs.heap, room)
+
+
+@inlined
 def _make_room(runs):
     """Let the record have room for another attempt."""
     if runs.count == runs.slot.size:
-        room = 2 * runs.count
-        runs.slot, runs.machine = grown(runs.slot, room), grown(runs.machine, room)
-        runs.speed, runs.warned = grown(runs.speed, room), grown(runs.warned, room)
-        runs.start, runs.end = grown(runs.start, room), grown(runs.end, room)
-        runs.work, runs.outcome = grown(runs.work, room), grown(runs.outcome, room)
-        runs.place, runs.heap = grown(runs.place, room), grown(runs.heap, room)
+        _lengthen(runs, 2 * runs.count)
 
 
 @compiled

@@ -1,7 +1,7 @@
 """Recorded: what a schedule says of each row and each attempt, checked; the base of `Schedule`."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import partial
 from types import MappingProxyType
@@ -62,6 +62,31 @@ def _fixed(name: str, values: ArrayLike, dtype: type[np.generic], rows: int) -> 
     column = column.view()
     column.flags.writeable = False
     return column
+
+
+class _WhenAsked:
+    """A field that may be given as what makes it, which is called when the field is first asked for.
+
+    A log on machines has millions of parts, which most who simulate it never look at.
+    """
+
+    def __init__(self, slot: Any) -> None:  # noqa: ANN401  Python's descriptor of a slot
+        self._slot = slot
+
+    def given(self, holder: object) -> Any:  # noqa: ANN401  what the field holds, or what makes it
+        return self._slot.__get__(holder)
+
+    def __get__(self, holder: object, kind: type | None = None) -> Any:  # noqa: ANN401  as above
+        if holder is None:
+            return self
+        found = self.given(holder)
+        if callable(found):
+            found = found()
+            self.__set__(holder, found)
+        return found
+
+    def __set__(self, holder: object, value: object) -> None:
+        self._slot.__set__(holder, value)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -145,8 +170,9 @@ class Recorded(Guided):
         if self.attempts is not None:
             fix("attempts", self.attempts.copy())
             self._attempt_rows()
-        if self.parts is not None and "machines" not in self.parts:
-            fix("parts", self.parts.assign(machines=1))
+        parts = _parts.given(self)
+        if parts is not None and not callable(parts) and "machines" not in parts:
+            fix("parts", parts.assign(machines=1))
         if self.elsewhere is not None:
             fix("elsewhere", self.elsewhere.copy())
             rows_of(self.elsewhere, self.workload)
@@ -213,7 +239,7 @@ class Recorded(Guided):
         off: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None = None,
         window: tuple[float, float] | None = None,
         keep: bool = True,
-        parts: "pd.DataFrame | None" = None,
+        parts: "pd.DataFrame | Callable[[], pd.DataFrame] | None" = None,
         elsewhere: "pd.DataFrame | None" = None,
         counted: NDArray[np.bool_] | None = None,
         workflow_outcome: NDArray[np.int8] | None = None,
@@ -239,7 +265,7 @@ class Recorded(Guided):
         keep
             Whether the table of attempts is kept; it need not be if each job ran once, on a pool.
         parts, elsewhere, counted, workflow_outcome, critical_path_s, price, terms, about
-            As in the class.
+            As in the class; parts may be given as what makes them, when somebody asks for them.
         """
         start_s, end_s, executed_s = np.full((3, len(workload)), np.nan)
         outcome = np.full(len(workload), UNFINISHED, np.int8)
@@ -258,7 +284,7 @@ class Recorded(Guided):
             kept = {name: column for name, column in attempts.items() if name != "executed_s"}
             kept["outcome"] = attempts["outcome"].astype(np.int8)
             numbers = {"job_id": workload.job_id[rows], "row": rows, "attempt": kept.pop("attempt", numbered(rows))}
-            table = pd.DataFrame({**numbers, **kept})
+            table = pd.DataFrame({**numbers, **kept}, copy=False)  # the schedule copies it
         return cls(
             workload,
             sum(spec.cores for spec in clusters),
@@ -271,7 +297,7 @@ class Recorded(Guided):
             attempts=table,
             off_spans=None if off is None or window is None else off_table(*off, window),
             window=window,
-            parts=parts,
+            parts=parts,  # type: ignore[arg-type]  # see `_WhenAsked`
             elsewhere=elsewhere,
             counted=counted,
             workflow_outcome=workflow_outcome,
@@ -411,3 +437,7 @@ class Recorded(Guided):
     def _attempt_rows(self) -> NDArray[np.int64]:
         """Return the input row of each row of `attempts`; refuse those that have none."""
         return np.empty(0, np.int64) if self.attempts is None else rows_of(self.attempts, self.workload)
+
+
+_parts: Final = _WhenAsked(Recorded.__dict__["parts"])
+type.__setattr__(Recorded, "parts", _parts)

@@ -231,6 +231,18 @@ def test_a_schedule_knows_what_has_happened_so_far() -> None:
     assert found.end_s.tolist()[0] == 12.0  # 10 s of work, and two checkpoints
 
 
+def test_a_schedule_keeps_its_parts_though_the_replay_goes_on_before_they_are_asked_for() -> None:
+    model = modelled(rigid(*[(at, 10, 10, 12) for at in range(5)]), **COMING_AND_GOING)
+    replay, counts = replay_of(model), []
+    for at_s in (13.0, 60.0):
+        replay.run(at_s)
+        found, expected = replay.schedule(), stopped(model, at_s).schedule().all_parts()
+        replay.run(at_s + 10)
+        pd.testing.assert_frame_equal(found.all_parts(), expected)
+        counts.append(len(expected))
+    assert 0 < counts[0] < counts[1]
+
+
 @pytest.mark.parametrize(
     ("work", "given"),
     [
