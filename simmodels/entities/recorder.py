@@ -308,7 +308,7 @@ class Recorder(Record):
             columns |= {name: known[name] for name in ("machine", "work_s")}
             rare = (*RARE, "changed")
         attempts = Attempts.of(row=at, cluster=cluster, attempt=known["attempt"], machine=known["machine"])
-        usual = with_conditions(attempts, [each.spec for each in clusters], parts)
+        usual = with_conditions(attempts, [each.spec for each in clusters], lambda: parts)
         odd = {name: known[name] for name in RULES if not np.array_equal(known[name], getattr(usual, name))}
         return columns, unexpected(**{name: known[name] for name in rare}) | odd
 

@@ -16,6 +16,8 @@ from simmodels.passes.checkpointing import followed
 from simmodels.results.attempts import RULE_COLUMNS, Attempts, part_table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 else:
     pd = later("pandas")
@@ -43,7 +45,9 @@ class Course(NamedTuple):
     known: NDArray[np.bool_]
 
 
-def with_conditions(attempts: Attempts, clusters: Sequence[ClusterSpec], parts: "pd.DataFrame | None") -> Attempts:
+def with_conditions(
+    attempts: Attempts, clusters: Sequence[ClusterSpec], parts: "Callable[[], pd.DataFrame | None]"
+) -> Attempts:
     """Return attempts with the speeds and checkpoints of their clusters, where they do not say their own.
 
     Parameters
@@ -53,15 +57,17 @@ def with_conditions(attempts: Attempts, clusters: Sequence[ClusterSpec], parts: 
     clusters
         The clusters.
     parts
-        Of the attempts on several machines, see `Schedule`, if there are any; these run as fast as the slowest of them.
+        Called for those of the attempts on several machines, see `Schedule`, or None, where machines differ in speed:
+        these run as fast as the slowest of them.
     """
     own = {name: np.array(getattr(attempts, name)) for name in ("speed", *RULE_COLUMNS)}
     for name, said in own.items():
         said[:] = np.where(np.isnan(said), _said_by(clusters, name, attempts.cluster, attempts.machine), said)
-    if parts is not None and len(parts) and any(spec.speeds for spec in clusters):
+    table = parts() if any(spec.speeds for spec in clusters) else None
+    if table is not None and len(table):
         of = {name: getattr(attempts, name) for name in ("row", "attempt", "cluster")}
         where = pd.DataFrame({**of, "at": np.arange(len(attempts.row))})[np.isnan(attempts.speed)]
-        found = part_table(parts.merge(where, on=["row", "attempt"]))
+        found = part_table(table.merge(where, on=["row", "attempt"]))
         slowest = _said_by(clusters, "speed", found["cluster"].to_numpy(), found["machine"].to_numpy())
         np.minimum.at(own["speed"], found["at"].to_numpy(), slowest)
     return attempts._replace(**own)

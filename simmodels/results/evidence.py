@@ -15,6 +15,8 @@ from simmodels.work.workflow import delays
 from simmodels.work.workload import Workload
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 else:
     pd = later("pandas")
@@ -41,7 +43,8 @@ class Evidence:
     off_spans
         The spans in which machines were off, by cluster, machine and time; None if no cluster has machines.
     parts
-        Of the attempts on several machines: `row`, `attempt`, `machine`, `cores`; None if there are none.
+        Called for those of the attempts on several machines: `row`, `attempt`, `machine`, `machines`, `cores`; it
+        returns None if there are none.
     elsewhere
         The attempts of these jobs on clusters that are not among the clusters, with their speeds and checkpoints.
     window
@@ -62,14 +65,15 @@ class Evidence:
     listed: NDArray[np.int64] | None
     terms: Terms
     off_spans: "pd.DataFrame | None"
-    parts: "pd.DataFrame | None"
+    parts: "Callable[[], pd.DataFrame | None]"
     elsewhere: Attempts
     window: tuple[float, float] | None
     workflow_outcome: NDArray[np.int8]
 
     def part_table(self) -> "pd.DataFrame":
         """Return the parts as a table, which is empty if there are none."""
-        return pd.DataFrame(columns=list(PART_COLUMNS)) if self.parts is None else self.parts
+        found = self.parts()
+        return pd.DataFrame(columns=list(PART_COLUMNS)) if found is None else found
 
     @property
     def started(self) -> NDArray[np.bool_]:

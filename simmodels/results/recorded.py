@@ -50,7 +50,8 @@ _ROW_COLUMNS: Final = {
 
 _UNKNOWN_TERMS: Final = Terms()
 _NO_ATTEMPTS: Final = Attempts.of(row=np.empty(0, np.int64))
-_AS_GIVEN: Final = tuple(each.name for each in fields(Evidence) if each.name not in {"attempts", "listed", "elsewhere"})
+_MADE: Final = ("attempts", "listed", "parts", "elsewhere")
+_AS_GIVEN: Final = tuple(each.name for each in fields(Evidence) if each.name not in _MADE)
 """What a schedule has as its evidence has it."""
 
 
@@ -407,6 +408,7 @@ class Recorded(Guided):
         given: dict[str, Any] = {name: getattr(self, name) for name in _AS_GIVEN}
         given |= {
             "attempts": self._attempts(),
+            "parts": lambda: self.parts,
             "listed": None if self.attempts is None else np.bincount(self._attempt_rows(), minlength=len(self)),
             "elsewhere": self._elsewhere(),
         }
