@@ -4,6 +4,7 @@ import ast
 import inspect
 import json
 import pickle
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -19,6 +20,7 @@ from simmodels.errors import RequestError, must_be
 
 _MODELS: Final = ("simmodels", "workloads")
 _RUN_BY_A_CELL: Final = ("run_cell", "inputs", "__init__")
+_TABLE: Final = re.compile(r"[\w-]+\.csv")
 _OURS: Final = Path(__file__).resolve().parents[2]
 """The folder of `experiments`."""
 
@@ -63,7 +65,8 @@ def code_digest(study: Study) -> str:
     That is all of `simmodels` and `workloads`; the study's `version`; and of the files of the study and of its base
     classes what `run_cell`, `inputs` and ``__init__`` name, directly or by what they name, without comments and
     docstrings. A module that they import from beside the study's file, or from `experiments`, counts as a whole, and
-    so do those that it imports. So a change to a figure or a claim leaves the cells as they are.
+    so do those that it imports; with each, the tables in CSV beside it that it names. So a change to a figure or a
+    claim leaves the cells as they are.
 
     Parameters
     ----------
@@ -131,19 +134,27 @@ def _reached(classes: Mapping[Path, set[str]]) -> Iterator[str]:
     folders, seen = [path.parent for path in classes], set(classes)
     for path in classes:
         for statement in sorted((one for of, one in reached.values() if of == path), key=lambda node: node.lineno):
-            yield ast.unparse(_without_docstrings(statement))
+            yield from _texts(path, statement)
             modules |= dict.fromkeys(_imported(statement, folders))
     for path in modules:
-        for tree in _whole(path, folders, seen):
-            yield ast.unparse(_without_docstrings(tree))
+        for whole in _whole(path, folders, seen):
+            yield from _texts(*whole)
 
 
-def _whole(path: Path, folders: Sequence[Path], seen: set[Path]) -> Iterator[ast.Module]:
-    """Return a module as a whole, and those that it imports, each once."""
+def _texts(path: Path, tree: ast.stmt | ast.Module) -> Iterator[str]:
+    """Return code without its docstrings, and the tables in CSV beside its file that it names."""
+    yield ast.unparse(_without_docstrings(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _TABLE.fullmatch(node.value):
+            yield from (table.read_text("utf-8", "replace") for table in path.parent.glob(node.value))
+
+
+def _whole(path: Path, folders: Sequence[Path], seen: set[Path]) -> Iterator[tuple[Path, ast.Module]]:
+    """Return a module as a whole, with its path, and those that it imports, each once."""
     if path not in seen:
         seen.add(path)
         tree = _tree(path)
-        yield tree
+        yield path, tree
         for module in dict.fromkeys(_imported(tree, folders)):
             yield from _whole(module, folders, seen)
 

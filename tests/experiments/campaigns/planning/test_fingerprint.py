@@ -131,6 +131,20 @@ def test_so_does_a_change_of_a_module_beside_it_that_is_imported(mine: str) -> N
         assert (code(mine) != before) == (name != "unused.py"), name
 
 
+def test_so_does_a_change_of_a_table_that_such_code_names(mine: str) -> None:
+    path = Path(mine)
+    helper = path.with_name("helper.py")
+    helper.write_text(f"{helper.read_text()}table = 'shipped.csv'\n")
+    source = path.read_text().replace("return 8", "return 'mine.csv'")
+    path.write_text(f"{source}\n\n\ndef unused():\n    return 'own.csv'\n")
+    for name in ("shipped.csv", "mine.csv", "own.csv", "other.csv"):
+        before = code(mine)
+        path.with_name(name).write_text("1\n")
+        there = code(mine)
+        path.with_name(name).write_text("2\n")
+        assert (before != there != code(mine)) == (name in {"shipped.csv", "mine.csv"}), name
+
+
 def test_raising_the_version_changes_the_code_and_a_toml_file_has_that_of_what_it_stands_on(write: Write) -> None:
     python = code_digest(find_study(write()))
     toml = find_study(write('study = "counting.py"\n[parameters]\nbase = 3', "x.toml"))
