@@ -7,8 +7,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from experiments.campaigns.against import Differences, Kept, kept_runs
@@ -25,6 +23,7 @@ from experiments.cli.output import (
     INTERRUPTED,
     command_line,
     is_quiet,
+    listing,
     print_error,
     print_json,
     print_line,
@@ -218,13 +217,13 @@ def _show(campaign: Campaign, report: Report) -> None:
     for finding in report.findings:
         print_line(finding)
     study = campaign.plan.study.name
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for heading in ("claim", "source", "expected", "found", "verdict"):
-        table.add_column(heading, overflow="fold")
-    for claim in report.claims:
-        texts = (claim.text, claim.place, claim.expected(), claim.found())
-        table.add_row(*texts, Text(claim.outcome, style=_STYLES.get(claim.verdict, "yellow")))
-    if report.claims:
+    rows = [
+        (claim.text, claim.place, claim.expected(), claim.found(),
+         Text(claim.outcome, style=_STYLES.get(claim.verdict, "yellow")))
+        for claim in report.claims
+    ]  # fmt: skip
+    if rows:
+        table = listing(("claim", "source", "expected", "found", "verdict"), rows)
         print_table(f"claims of {study}, scale {campaign.plan.scale}", table)
     if report.against is not None:
         show_differences({study: report.against})
@@ -232,13 +231,13 @@ def _show(campaign: Campaign, report: Report) -> None:
 
 def show_differences(found: Mapping[str, Differences]) -> None:
     """Print what differs from kept runs, by study, in one table; and how much of each."""
-    changes = [(study, change) for study, each in found.items() for change in each.changes]
+    changes: list[Sequence[str | Text]] = [
+        (study, *map(Text, (change.kind, change.name, change.then, change.now)))
+        for study, each in found.items()
+        for change in each.changes
+    ]
     if changes:
-        table = Table(box=box.SIMPLE, pad_edge=False)
-        for heading in ("study", "what", "which", "then", "now"):
-            table.add_column(heading, overflow="fold")
-        for study, change in changes[:_MOST_CHANGES]:
-            table.add_row(study, *(Text(text) for text in (change.kind, change.name, change.then, change.now)))
+        table = listing(("study", "what", "which", "then", "now"), changes[:_MOST_CHANGES])
         table.caption = f"the first {_MOST_CHANGES} of {len(changes):,}" if len(changes) > _MOST_CHANGES else None
         print_table("what differs from the kept run", table)
     for study, each in found.items():

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rich import box
-from rich.table import Table
-
 from experiments.campaigning import show_differences
 from experiments.campaigns.against import Differences, kept_runs
 from experiments.campaigns.claims import Claim, verdicts_on
@@ -24,6 +21,7 @@ from experiments.cli.output import (
     INTERRUPTED,
     command_line,
     is_quiet,
+    listing,
     print_error,
     print_json,
     print_note,
@@ -200,20 +198,20 @@ def _rows(found: Sequence[Reproduced]) -> Iterator[tuple[Reproduced, str, dict[s
 
 def _show(found: Sequence[Reproduced], scale: str) -> None:
     """Print how many claims hold, and which of the papers' fail."""
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for heading in ("study", "claims of", *_VERDICTS, "wall time (s)"):
-        table.add_column(heading, justify="left" if heading in {"study", "claims of"} else "right")
-    for each, origin, counted in _rows(found):
-        table.add_row(each.study.name, origin, *(str(counted[verdict]) for verdict in _VERDICTS), f"{each.wall_s:,.0f}")
+    figures = (*_VERDICTS, "wall time (s)")
+    rows = [
+        (each.study.name, origin, *(str(counted[verdict]) for verdict in _VERDICTS), f"{each.wall_s:,.0f}")
+        for each, origin, counted in _rows(found)
+    ]
+    table = listing(("study", "claims of", *figures), rows, figures=figures)
     print_table(f"the claims of four papers, scale {scale}", table)
-    failing = [(each.study.name, claim) for each in found for claim in each.failing()]
+    failing = [
+        (each.study.name, claim.text, claim.place, claim.expected(), claim.found())
+        for each in found
+        for claim in each.failing()
+    ]
     if failing:
-        table = Table(box=box.SIMPLE, pad_edge=False)
-        for heading in ("study", "claim that fails", "source", "expected", "found"):
-            table.add_column(heading, overflow="fold")
-        for name, claim in failing:
-            table.add_row(name, claim.text, claim.place, claim.expected(), claim.found())
-        print_table("what fails", table)
+        print_table("what fails", listing(("study", "claim that fails", "source", "expected", "found"), failing))
     show_differences({each.study.name: each.against for each in found if each.against is not None})
 
 

@@ -176,13 +176,3 @@ def _shown(name: str, metrics: Mapping[str, float]) -> str:
     """Return a figure of merit as a table shows it: times in hours, shares in per cent."""
     unit = 1 / HOUR if is_duration(name) else 100 if name in _SHARES else 1
     return number(metrics[name] * unit)
-
-
-def listing(headings: str, rows: Sequence[Sequence[str]]) -> Table:
-    """Return a table of texts under headings of one word each; the first column is never broken."""
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for column, heading in enumerate(headings.split()):
-        table.add_column(heading, overflow="fold", no_wrap=column == 0)
-    for row in rows:
-        table.add_row(*row)
-    return table

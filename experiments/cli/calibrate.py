@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import pandas as pd
-from rich import box
 from rich.table import Table
 
 from experiments.cli.derive import command
-from experiments.cli.output import DONE, Steps, command_line, print_json, print_line, print_note, print_table
+from experiments.cli.output import DONE, Steps, command_line, listing, print_json, print_line, print_note, print_table
 from experiments.fitted import Fitted, Used
 from experiments.fitting import fit
 from experiments.inputs import WorkloadFile, notes_of
@@ -73,16 +72,12 @@ def calibrate(asked: Calibrate) -> int:
 
 def _table(fitted: Fitted) -> Table:
     """Return the waits as logged, and of replays without what was fitted, and with it."""
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for heading in ("", "mean", "median", "95 %", "ranks", "the replay is"):
-        table.add_column(heading, justify="left" if heading in {"", "the replay is"} else "right")
-    held_out = fitted.table()["held_out"]
-    names = {"logged": AS_LOGGED, "without": "without", "fitted": "fitted"}
-    for name, found in held_out.items():
+    figures, rows = ("mean", "median", "95 %", "ranks"), []
+    for name, found in fitted.table()["held_out"].items():
         waits = (number(found[f"{each}_h"]) for each in ("mean", "median", "p95"))
         near = (number(found["rank"]), str(found["agreement"])) if "rank" in found else ("", "")
-        table.add_row(names[name], *waits, *near)
-    return table
+        rows.append((AS_LOGGED if name == "logged" else name, *waits, *near))
+    return listing(("", *figures, "the replay is"), rows, figures=figures)
 
 
 COMMAND: Final = command(

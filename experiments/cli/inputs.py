@@ -12,10 +12,9 @@ from rich.padding import Padding
 from rich.table import Table
 
 from experiments.cli.derive import command
-from experiments.cli.output import DONE, FAILED, Steps, print_json, print_note, print_table
+from experiments.cli.output import DONE, FAILED, Steps, listing, print_json, print_note, print_table
 from experiments.inputs import describe_error
 from experiments.option import IN, Json, Option
-from experiments.tables import listing
 from simmodels.errors import RequestError, SimModelsError
 from workloads.files import read_whole
 
@@ -51,7 +50,8 @@ def inputs(asked: Inputs) -> int:
         shown, title, lines = rows, f"{len(rows)} inputs", _described(rows)
     else:
         shown, title = _checked(rows, asked.check), f"inputs in {asked.check}"
-        lines = listing("file found where", [[row["file"], row["found"], row["where"]] for row in shown])
+        columns = ("file", "found", "where")
+        lines = listing(columns, [[row[name] for name in columns] for row in shown], whole=["file"])
     if asked.json:
         print_json({"inputs": shown})
     else:

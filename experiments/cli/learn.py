@@ -3,16 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import numpy as np
-from rich import box
 from rich.table import Table
 
 from experiments.calibration import doubt_of_limits
 from experiments.campaigns.statistics import Effect, bootstrap
 from experiments.cli.derive import command
-from experiments.cli.output import DONE, Steps, command_line, print_json, print_note, print_table
+from experiments.cli.output import DONE, Steps, command_line, listing, print_json, print_note, print_table
 from experiments.inputs import WorkloadFile, named_priority, notes_of
 from experiments.learning import LearningSettings
 from experiments.option import OUT, Json, Option
@@ -23,7 +22,6 @@ from simmodels.ground.files import ending_of
 from simmodels.ground.toml_json import SUFFIXES
 from simmodels.learning.regression import Fit
 from simmodels.results.logged import AS_LOGGED
-from simmodels.work.workload import Workload
 
 AGAINST: Final = ("FCFS", "SAF", "F2")
 """What the order that is learned is compared with."""
@@ -69,10 +67,17 @@ def learn(asked: Learn) -> int:
     logged = lesson.logged(held_out)
     as_it_was = None if np.isnan(logged).any() else float(np.median(logged))
     judged = {name: _judged(found[fit.name], values, lesson.seed) for name, values in found.items()}
-    findings = [_sentence(fit, jobs), _verdict(judged, fit.name, len(held_out))]
+    learned = (
+        f"Learned from the first {len(jobs):,} jobs: {fit.rows:,} scores, mean absolute error {fit.mae:.3g}, condition "
+        f"number {fit.condition:.3g}."
+    )
+    findings = [learned, _verdict(judged, fit.name, len(held_out))]
     findings += filter(None, [doubt_of_limits(workload)])
     if asked.json:
-        answer = {name: {"median": median, **_as_json(effect)} for name, (median, effect) in judged.items()}
+        answer = {
+            name: {"median": median, **({} if effect is None else _times(effect).columns("times"))}
+            for name, (median, effect) in judged.items()
+        }
         document = {**fit.to_document(), "windows": len(held_out), "orders": answer, "findings": findings}
         if isinstance(lesson.limits, Limits):
             document["limits"] = lesson.limits.table()
@@ -104,48 +109,30 @@ def _times(effect: Effect) -> Effect:
     return effect.through(lambda log10: 10.0**log10)
 
 
-def _as_json(effect: Effect | None) -> Mapping[str, Any]:
-    return {} if effect is None else _times(effect).columns("times")
-
-
 def _terms(fit: Fit) -> Table:
     """Return the coefficients as a table."""
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for heading in ("term", "coefficient", "standard error", "by pair", "VIF (paper)", "VIF (centred)"):
-        table.add_column(heading, justify="left" if heading == "term" else "right")
+    figures, rows = ("coefficient", "standard error", "by pair", "VIF (paper)", "VIF (centred)"), []
     errors = zip(fit.standard_error, fit.error_by_pair, strict=True)
     factors = zip(fit.vif_paper, fit.vif_centred, strict=True)
     for term, theta, both, two in zip(fit.terms, fit.theta, errors, factors, strict=True):
         shown = ["" if error is None else f"{error:.2g}" for error in both]
-        table.add_row(term, f"{theta:.6g}", *shown, *("" if factor is None else number(factor) for factor in two))
-    return table
+        rows.append((term, f"{theta:.6g}", *shown, *("" if factor is None else number(factor) for factor in two)))
+    return listing(("term", *figures), rows, figures=figures)
 
 
 def _orders(judged: _Judged, mine: str, as_it_was: float | None) -> Table:
     """Return how the orders do as a table, after what the log itself records."""
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("order")
-    for heading in ("median AVGbsld", f"{mine} as a multiple", "interval (95 %)"):
-        table.add_column(heading, justify="right")
-    if as_it_was is not None:
-        table.add_row(AS_LOGGED, number(as_it_was), "", "")
+    figures = ("median AVGbsld", f"{mine} as a multiple", "interval (95 %)")
+    rows = [] if as_it_was is None else [(AS_LOGGED, number(as_it_was), "", "")]
     for name, (median, effect) in judged.items():
         if effect is None:
-            table.add_row(name, number(median), "", "")
+            rows.append((name, number(median), "", ""))
             continue
         found = _times(effect)
         times, low, high = found.estimate, found.low, found.high
         interval = "too few windows" if low is None or high is None else f"{number(low)} to {number(high)}"
-        table.add_row(name, number(median), number(times), interval)
-    return table
-
-
-def _sentence(fit: Fit, jobs: Workload) -> str:
-    """Say what was learned from how much."""
-    return (
-        f"Learned from the first {len(jobs):,} jobs: {fit.rows:,} scores, mean absolute error {fit.mae:.3g}, condition "
-        f"number {fit.condition:.3g}."
-    )
+        rows.append((name, number(median), number(times), interval))
+    return listing(("order", *figures), rows, figures=figures)
 
 
 def _verdict(judged: _Judged, mine: str, count: int) -> str:

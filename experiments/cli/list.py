@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from experiments.cli.derive import command
-from experiments.cli.output import DONE, print_json, print_table
+from experiments.cli.output import DONE, listing, print_json, print_table
 from experiments.option import Json, Option
 
 
@@ -31,7 +31,6 @@ def list_choices(asked: List) -> int:
         There is no such topic.
     """
     from experiments.choices import CHOICES, TOPICS  # noqa: PLC0415  the help does not wait for the models
-    from experiments.tables import listing  # noqa: PLC0415  the same
     from simmodels.errors import require_known  # noqa: PLC0415  the same
 
     topic = asked.topic
@@ -44,7 +43,8 @@ def list_choices(asked: List) -> int:
     for each in found.values():
         columns = each.columns if topic is not None else "name about"
         rows = [[_cell(row[name]) for name in columns.split()] for row in each.rows()]
-        print_table(each.title + (each.letters if "formula" in columns else ""), listing(columns, rows))
+        title = each.title + (each.letters if "formula" in columns else "")
+        print_table(title, listing(columns.split(), rows, whole=["name"]))
     return DONE
 
 

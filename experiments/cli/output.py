@@ -8,13 +8,14 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from types import FrameType
 from typing import Annotated, Any, Final, Self
 
 import typer
-from rich.console import Console
+from rich import box
+from rich.console import Console, JustifyMethod
 from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -307,6 +308,23 @@ def _answer_console() -> Console:
     """Return the console of stdout; where that is neither a terminal nor given a width, it is wide."""
     console = _Console()
     return console if console.is_terminal or "COLUMNS" in os.environ else _Console(width=_WIDTH)
+
+
+def listing(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str | Text]],
+    *,
+    figures: Collection[str] = (),
+    whole: Collection[str] = (),
+) -> Table:
+    """Return a table of texts; columns of `figures` are aligned at their ends, those of `whole` are never broken."""
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for heading in headings:
+        justify: JustifyMethod = "right" if heading in figures else "left"
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=heading in whole)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def print_table(title: str, table: Table) -> None:
