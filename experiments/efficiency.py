@@ -37,11 +37,12 @@ def efficiency(log: Workload) -> pd.DataFrame:
         return pd.DataFrame()
     users, of = np.unique(log.user_id, return_inverse=True)
     most = np.argsort(-np.bincount(of, used_h), kind="stable")
+    names = log.extras.get("user", log.user_id)
     rows = [{"user": "all", **_measured(log, used_h, used_h > 0)}]
     for place in [each for each in most.tolist() if users[each] >= 0][:USERS]:
         mine = (of == place) & (used_h > 0)
         if mine.any():
-            rows.append({"user": _name(log, int(np.argmax(of == place))), **_measured(log, used_h, mine)})
+            rows.append({"user": str(names[int(np.argmax(of == place))]), **_measured(log, used_h, mine)})
     return pd.DataFrame(rows)
 
 
@@ -66,8 +67,3 @@ def _ratios(log: Workload, used_h: Floats, mine: NDArray[np.bool_]) -> Iterator[
 
 def _quotient(asked: Floats, used: Floats) -> float:
     return float(asked.sum() / used.sum()) if used.sum() > 0 else np.nan
-
-
-def _name(log: Workload, row: int) -> str:
-    """Return the name of the user of a job, or the number."""
-    return str(log.extras["user"][row]) if "user" in log.extras else str(log.user_id[row])

@@ -3,12 +3,13 @@
 import inspect
 import itertools
 import math
+import pkgutil
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pandas as pd
 
@@ -24,6 +25,8 @@ from simmodels.ground.numbers import as_flag, as_integer, as_number
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Figures: TypeAlias = "Mapping[str, Figure]"
+"""Figures by name."""
 NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 MOST_CELLS: Final = 1_000_000
 """A campaign has no more cells: each takes about a kilobyte of the runner's memory, and a name in its folder."""
@@ -152,6 +155,8 @@ class Study(ABC):
     """How large it can be run, by name."""
     measures: Sequence[str] = ()
     """The columns of its rows that the summary shows, in this order; by default all that are numbers."""
+    drawn_by: str = ""
+    """The function that makes its figures of the results, as ``module:name``: imported then, as matplotlib is slow."""
     paper: Paper | None = None
     """The paper that it reproduces, if it does."""
     elements: Sequence[Element] = ()
@@ -294,9 +299,10 @@ class Study(ABC):
         """Return what the report says first, a sentence or a few each; by default nothing."""
         return ()
 
-    def figures(self, results: Results) -> Mapping[str, "Figure"]:  # noqa: ARG002  those who draw override it
-        """Return the figures of the report, by name; by default none."""
-        return NONE
+    def figures(self, results: Results) -> Figures:
+        """Return the figures of the report, by name: those that `drawn_by` draws; by default none."""
+        found: Figures = pkgutil.resolve_name(self.drawn_by)(results) if self.drawn_by else NONE
+        return found
 
     def files(self, results: Results) -> Mapping[str, str]:  # noqa: ARG002  those who write some override it
         """Return further texts that the report writes and shows, by the name of the file; by default none."""

@@ -41,11 +41,9 @@ _LEAST_AGE_S: Final = 7 * DAY
 _HANDICAP: Final = "handicap_s"
 
 
-def _by_handicap(submit: float, handicap_s: float) -> float:
-    return submit + handicap_s
-
-
-ORDER: Final = Order("handicap", _by_handicap, "r + handicap", "Slurm's priority/multifactor")
+ORDER: Final = Order(
+    "handicap", lambda submit, handicap_s: submit + handicap_s, "r + handicap", "Slurm's priority/multifactor"
+)
 """The order by submit and handicap: where age counts alike for all, priorities grow, and who is ahead stays ahead."""
 
 

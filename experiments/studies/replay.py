@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
 from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Design, Scale, Study
+from experiments.campaigns.study import Design, Figures, Scale, Study
 from experiments.inputs import WorkloadFile, named_priority
 from simmodels.engine import Engine
 from simmodels.errors import RequestError
@@ -21,9 +21,6 @@ from simmodels.units import DAY, HOUR
 from simmodels.work.workload import Workload
 from workloads.lublin import lublin
 from workloads.tsafrir import tsafrir_estimates
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _LOG = "log"
 
@@ -132,7 +129,7 @@ class Replay(Study):
         """Return medians and quartiles, and the differences of each order to the first."""
         return {"summary": results.summary(self.measures), "differences": _differences(results, self.measures)}
 
-    def figures(self, results: Results) -> "Mapping[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Return waits and slowdowns by order, or by what is varied."""
         from experiments.campaigns.plots import boxes  # noqa: PLC0415  matplotlib is slow to import
 

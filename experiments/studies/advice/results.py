@@ -48,11 +48,6 @@ _MANY: Final = 0.05
 # -- tables -----------------------------------------------------------------------------------------
 
 
-def _whole(results: Results) -> pd.DataFrame:
-    """Return the rows of whole simulations, without those of the weeks of a tuner."""
-    return results.table.dropna(subset=["mean_wait_s"]) if "mean_wait_s" in results.table else results.table
-
-
 def _at(table: pd.DataFrame, trace: str, policy: str, threshold_h: object) -> pd.DataFrame:
     """Return the rows of a policy on a trace with a threshold (None: without), by replication."""
     if table.empty:
@@ -66,7 +61,9 @@ def options_of(results: Results) -> tuple[list[Option], Option | None]:
 
     With ``--current auto`` there is now what gives waits nearest to those of the log.
     """
-    whole = _whole(results)
+    whole = results.table
+    if "mean_wait_s" in whole:  # without the weeks of tuners
+        whole = whole.dropna(subset=["mean_wait_s"])
     base_h = results.factors["threshold_h"][-1]
     options = []
     for policy in (str(name) for name in results.factors["policy"] if name in FIXED):

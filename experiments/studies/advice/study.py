@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ import pandas as pd
 from experiments.calibration import calibrate, share_without_limits
 from experiments.campaigns.cell import REPLICATION, Cell, Rows
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Scale, Study
+from experiments.campaigns.study import Figures, Scale, Study
 from experiments.inputs import WorkloadFile
 from experiments.studies.advice.answer import Advised, lines_of, worse_for
 from experiments.studies.advice.limits import FoundLimits, effect_of, find_limits
@@ -47,9 +47,6 @@ from simmodels.tuning import replay_tuned
 from simmodels.units import HOUR, MINUTE, WEEK
 from simmodels.work.workload import Workload
 from workloads.resampling import resample, whole_weeks
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _INPUT: Final = "replays"
 _MOST_WEEKS: Final = 104
@@ -194,7 +191,7 @@ class Advice(Study):
         found = self._found(results)
         return {} if found is None else {**answer_tables(found), "tuners": tuners_of(results)}
 
-    def figures(self, results: Results) -> "Mapping[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Return the waits as logged and replayed, the front, and the waits of the orders on resamples."""
         from experiments.campaigns.plots import boxes  # noqa: PLC0415  matplotlib is slow to import
         from experiments.figures import distributions  # noqa: PLC0415  the same
@@ -204,7 +201,7 @@ class Advice(Study):
         if found is None:
             return {}
         now = found.verdict.now
-        figures: dict[str, Figure] = {}
+        figures: dict[str, Any] = {}
         if found.calibration is not None:
             both = {AS_LOGGED: as_logged(self._log), f"replayed, {now.in_words()}": self._under(now)}
             figures["Waits, as logged and replayed"] = distributions(both, title="Waits, as logged and replayed")

@@ -240,7 +240,9 @@ def require_settings(design: Design) -> None:
             if heuristic in FIVE:
                 made = policy_of("heuristic", str(heuristic)).options
                 options = {**made, **heuristic_options(str(heuristic), of, INTERPRETATIONS[str(variant)])}
-                PlacementOptions.checked(**_referred(made["heuristic"], options), checkpoints=Checkpoints())
+                if made["heuristic"] != "FirstFit":
+                    options["reference"] = variable_capacity_jobs("Uniform", weeks=DAY / WEEK)
+                PlacementOptions.checked(**options, checkpoints=Checkpoints())
 
 
 def _require_workloads(workloads: Sequence[object]) -> None:
@@ -258,13 +260,6 @@ def _require_walk(machines: int, radius: int) -> None:
         raise RequestError(must_be("radius", f"less than the {machines} machines", radius))
     if 0 < radius < 4:
         raise RequestError(must_be("radius", "0 or at least 4", radius))
-
-
-def _referred(kind: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options with a reference, where one is needed."""
-    return (
-        options if kind == "FirstFit" else {**options, "reference": variable_capacity_jobs("Uniform", weeks=DAY / WEEK)}
-    )
 
 
 def first_submit_s(log: Workload) -> float:

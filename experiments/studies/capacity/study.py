@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, pairwise, product
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ import pandas as pd
 from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim, in_scope
 from experiments.campaigns.results import Results
-from experiments.campaigns.study import Scale, Study
+from experiments.campaigns.study import Figures, Scale, Study
 from experiments.policy import FIVE, QUEUES, TARGETED, policy_of
 from experiments.studies.capacity.claims import make_claims
 from experiments.studies.capacity.paper import ELEMENTS, PAPER, SLICES, printed_table
@@ -48,9 +48,6 @@ from simmodels.work.workload import Workload
 from workloads.borg import read_borg_slice
 from workloads.capacities import capacity_walk
 from workloads.perotin import RISKY_FAMILIES, variable_capacity_jobs
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _MODES: Final[Mapping[str, Mode]] = {"drain": "drain", "checkpoint": "checkpoint"}
 
@@ -140,7 +137,8 @@ class Capacity(Study):
         for replication, workload, trace in product(range(design.replications), workloads, values["trace"]):
             if workload == BORG and trace >= len(slices) - 1:
                 continue
-            for point in _points(values, workload, swept=scale == "extended"):
+            only_centre = workload == "LogScaleU" and scale != "extended"
+            for point in islice(points(values), 1 if only_centre else None):
                 if workload == BORG and point["jobs_per_week"] != next(points(values))["jobs_per_week"]:
                     continue  # Borg has as many as it has
                 if not INTERPRETATIONS[point["variant"]].changes_jobs_of(workload):
@@ -202,7 +200,7 @@ class Capacity(Study):
         missing = "Figure 4, the panels of Borg and the claims about it are missing: pass slices of Google's Borg trace"
         return (f"{missing}, as the authors publish them, beside the families: {SLICES} (seven for six job traces)",)
 
-    def figures(self, results: Results) -> "Mapping[str, Figure]":
+    def figures(self, results: Results) -> Figures:
         """Return the box plots of figures 1 to 4, and machines that are switched off in one small window."""
         from experiments.gantt import gantt  # noqa: PLC0415  matplotlib is slow to import
         from experiments.studies.capacity.figures import draw_figures  # noqa: PLC0415  the same
@@ -220,11 +218,6 @@ class Capacity(Study):
         found = CapacityResults(results)
         claims = make_claims(found) if found.centre["variant"] in JUDGED else ()
         return in_scope(claims, results, given={"workload": {BORG: "SLICE,SLICE,..."}})
-
-
-def _points(values: Mapping[str, Sequence[Any]], workload: str, *, swept: bool) -> Iterator[dict[str, Any]]:
-    """Return the points of the sweeps on a workload; of LogScaleU only the centre, unless it is swept."""
-    return points(values) if swept or workload != "LogScaleU" else islice(points(values), 1)
 
 
 def jobs_of(cell: Cell) -> Jobs:

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.charts import Axis, Chart, Heat, Lines, Panel, draw_all, in_order
+from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect
 from experiments.drawing import Figure
-from experiments.studies.cross.measures import SLOWDOWN
-from experiments.studies.cross.results import RANKED, CrossResults, Key, awareness, make_tables, spread
+from experiments.studies.cross.results import RANKED, SLOWDOWN, CrossResults, Key, awareness, make_tables, spread
 from experiments.studies.cross.settings import (
     AWARE,
     DECIDERS,
@@ -83,10 +83,11 @@ _RANKS: Final = replace(
 )
 
 
-def draw_figures(found: CrossResults) -> dict[str, Figure]:
-    """Return the figures for which there are cells, by name."""
-    if found.results.table.empty:
+def draw_figures(results: Results) -> dict[str, Figure]:
+    """Return the figures for which there are cells: all policies, ranks by speed of change, awareness, and routers."""
+    if results.table.empty:
         return {}
+    found = CrossResults(results)
     policies, tables = _policies(found), make_tables(found)
     panel_in = (0.6 + 0.5 * len(found.results.texts("capacity")), 1.2 + 0.25 * len(policies) / len(list(found.places)))
     routers = tables.get("routers against one queue", pd.DataFrame(columns=["router", "order"]))

@@ -1,20 +1,22 @@
-"""What is asked of the results of the cross study: values by window, tables, and what to know of them."""
+"""What is asked of the results of the cross study: values by window, claims, tables, and what to know of them."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import product
+from itertools import combinations, product
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from experiments.campaigns.cell import REPLICATION
-from experiments.campaigns.judging import NOTHING, Evidence, StudyResults, Values
-from experiments.campaigns.sentences import Compared, Point, Sentence
+from experiments.campaigns.claims import Claim
+from experiments.campaigns.judging import NOTHING, Evidence, StudyResults, Values, judge
+from experiments.campaigns.sentences import Compared, Point, Sentence, read_sentences
 from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows
-from experiments.studies.cross.measures import SLOWDOWN, Rows, rank_change, ranks, risk_over_order, tau
 from experiments.studies.cross.settings import (
     AWARE,
     DECIDERS,
@@ -31,9 +33,77 @@ from experiments.studies.cross.settings import (
     period_of,
 )
 
+SLOWDOWN: Final = "mean_bounded_slowdown"
+Rows: TypeAlias = NDArray[np.float64]
 RANKED: Final = (*QUEUES, AWARE)
 """The deciders under which orders are ranked."""
 _SHOWN: Final = ("mean_wait_s", "goodput", "lost", "utilisation", "mean_slr")
+
+
+SENTENCES: Final = read_sentences(Path(__file__).with_name("claims.csv"), Sentence, ("ranking", "risk", "routing"), {})
+"""On the orders, at each capacity that changes (``ranking``); and on each workload on knowing the ``risk``, and on the
+auction before queues (``routing``). The ranking of orders is kept from a Kendall's tau of 0.8 on: of four orders, one
+swap of neighbours leaves 0.67."""
+
+
+# -- measures: how far rankings agree, and what knowing the risk changes ------------------------------
+
+
+def ranks(means: Rows) -> Rows:
+    """Return float64[..., k], the rank of each value among the last axis, from 1 for the least."""
+    found: Rows = (means[..., None] > means[..., None, :]).sum(axis=-1) + 1.0
+    return found
+
+
+def tau(rows: Rows, cases: int, orders: int) -> Rows:
+    """Return Kendall's tau between two rankings of orders by their means over replications, mean of several cases.
+
+    Parameters
+    ----------
+    rows
+        float64[..., replications, cases x 2 x orders]: for each case the values of the orders on steady machines, then
+        those on changing ones.
+    cases, orders
+        Their numbers.
+
+    References
+    ----------
+    M. G. Kendall, "A new measure of rank correlation", Biometrika 30, 1938, doi:10.1093/biomet/30.1-2.81 (tau a).
+    """
+    means = rows.mean(axis=-2).reshape(*rows.shape[:-2], cases, 2, orders)
+    pairs = np.array(list(combinations(range(orders), 2)))
+    signs = np.sign(means[..., pairs[:, 0]] - means[..., pairs[:, 1]])
+    agreed: Rows = (signs[..., 0, :] * signs[..., 1, :]).mean(axis=(-2, -1))
+    return agreed
+
+
+def rank_change(rows: Rows, cases: int, orders: int, place: int) -> Rows:
+    """Return how far an order's rank rises from steady to changing machines, mean of several cases; as for `tau`."""
+    means = rows.mean(axis=-2).reshape(*rows.shape[:-2], cases, 2, orders)
+    placed = ranks(means)[..., place]
+    change: Rows = (placed[..., 1] - placed[..., 0]).mean(axis=-1)
+    return change
+
+
+def risk_over_order(rows: Rows, orders: int, capacities: int) -> Rows:
+    """Return what knowing the risk changes over what the order does.
+
+    Parameters
+    ----------
+    rows
+        float64[..., replications, 3 x capacities x orders]: values without and with knowledge of the risk: their
+        mean difference is what knowing changes; and those of which the largest mean less the least is what the order
+        does.
+    orders, capacities
+        Their numbers.
+    """
+    means = rows.mean(axis=-2).reshape(*rows.shape[:-2], 3, capacities, orders).mean(axis=-2)
+    risk = (means[..., 0, :] - means[..., 1, :]).mean(axis=-1)
+    ratio: Rows = risk / np.maximum(np.ptp(means[..., 2, :], axis=-1), 1e-12)
+    return ratio
+
+
+# -- values ----------------------------------------------------------------------------------------
 
 
 class Key(NamedTuple):
@@ -153,24 +223,26 @@ class CrossResults(StudyResults):
 
     # -- measures that no column has ------------------------------------------------------------------
 
-    def _of_rankings(self, capacity: str, statistic: Callable[[Rows, int, int], Rows]) -> Evidence | None:
+    def _of_rankings(
+        self,
+        said: Sentence,  # noqa: ARG002  of all of them
+        on: Sequence[str],
+        *,
+        statistic: Callable[[Rows, int, int], Rows],
+    ) -> Evidence | None:
         """Return a statistic of the rankings on steady machines and at a capacity, of all pairs that were run."""
-        pairs = self.ranked(capacity)
-        rows = self.rows(SLOWDOWN, self.rankings(capacity, pairs))
+        pairs = self.ranked(on[0])
+        rows = self.rows(SLOWDOWN, self.rankings(on[0], pairs))
         if rows is None:
             return None
         count, of = len(pairs), len(self.fixed)
         effect = bootstrap_rows(rows, lambda some: statistic(some, count, of), seed=self.results.seed)
         return Evidence(effect, member="pairs of workload and decider", members=count)
 
-    def _kept(self, said: Sentence, on: Sequence[str]) -> Evidence | None:  # noqa: ARG002  of all of them
-        """Return Kendall's tau of the rankings of the fixed orders."""
-        return self._of_rankings(on[0], tau)
-
     def _moved(self, said: Sentence, on: Sequence[str]) -> Evidence | None:
         """Return how far the rank of an order rises."""
         place = self.fixed.index(str(said.compared.of))
-        return self._of_rankings(on[0], partial(rank_change, place=place))
+        return self._of_rankings(said, on, statistic=partial(rank_change, place=place))
 
     def _risk(self, said: Sentence, on: Sequence[str], *, column: str) -> Evidence | None:
         """Return what knowing the risk changes in a column, over what the order does where there is one."""
@@ -193,7 +265,7 @@ class CrossResults(StudyResults):
 
     measures = MappingProxyType(
         {
-            "rankings": _kept,
+            "rankings": partial(_of_rankings, statistic=tau),
             "rank": _moved,
             "risk in slowdown": partial(_risk, column=SLOWDOWN),
             "risk in lost work": partial(_risk, column="lost"),
@@ -247,6 +319,16 @@ def findings_of(found: CrossResults) -> list[str]:
     if undone:
         said.append(f"In {undone:,} cells some jobs were never done; these are not in the means.")
     return said
+
+
+def make_claims(found: CrossResults) -> Iterator[Claim]:
+    """Hand out the claims for which the design has cells."""
+    known = [said for said in SENTENCES["ranking"] if set(said.compared.alternatives) <= set(found.fixed)]
+    for capacity in found.changing:
+        yield from judge(found, known, capacity)
+    for rows in (SENTENCES["risk"], SENTENCES["routing"]):
+        for workload in found.results.texts("workload"):
+            yield from judge(found, rows, workload)
 
 
 # -- tables -----------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -10,8 +10,7 @@ from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
-from experiments.studies.cross.claims import make_claims
-from experiments.studies.cross.results import CrossResults, findings_of, make_tables
+from experiments.studies.cross.results import CrossResults, findings_of, make_claims, make_tables
 from experiments.studies.cross.run import generated_series, measured, simulated
 from experiments.studies.cross.settings import (
     DECIDERS,
@@ -26,9 +25,6 @@ from experiments.studies.cross.settings import (
 from experiments.studies.cross.work import Work, work_of
 from simmodels.units import DAY
 from workloads.capacities import read_series
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class Cross(Study):
@@ -77,6 +73,7 @@ class Cross(Study):
         "mean_bounded_slowdown", "mean_wait_s", "mean_stretch", "goodput", "lost", "utilisation", "kills", "mean_slr",
         "offered_load", "measured_jobs", "completed_share",
     )  # fmt: skip
+    drawn_by = "experiments.studies.cross.figures:draw_figures"
 
     # -- the cells ----------------------------------------------------------------------------------
 
@@ -135,12 +132,6 @@ class Cross(Study):
     def findings(self, results: Results) -> Sequence[str]:
         """Return what the windows are, and what was left out."""
         return findings_of(CrossResults(results))
-
-    def figures(self, results: Results) -> "Mapping[str, Figure]":
-        """Return the heat map of all policies, ranks by speed of change, the value of awareness, and the routers."""
-        from experiments.studies.cross.figures import draw_figures  # noqa: PLC0415  matplotlib is slow to import
-
-        return draw_figures(CrossResults(results))
 
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return whether orders keep their rank, whether risk matters more than order, and whether auctions win."""

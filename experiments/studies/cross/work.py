@@ -107,7 +107,8 @@ def work_of(name: str, of: Mapping[str, Any], replications: int, seed: int) -> W
             window.append(Workload.of_workflows(flows))
         length_s = _LEARNED_FROM * of["window_days"] * DAY
         first = _flows(instances, platform, load, length_s, entropy(seed, "cross", "workflows", "before"))
-        before.append(_rigid(Workload.of_workflows(first)))
+        tasks = Workload.of_workflows(first)
+        before.append(tasks.take(slice(0, len(tasks))))  # as jobs that wait for no other
     reference = _numbered(before, name)
     lesson = LearningSettings(form="LIN", pairs=of["pairs"], trials=of["trials"], tau_s=of["tau_s"], seed=seed)
     # On a machine that the first 16 jobs of a trial fill: of all the cores they would leave most free.
@@ -129,11 +130,6 @@ def _numbered(parts: Sequence[Workload], name: str) -> Workload:
         numbered.append(Workload.of_workflows(flows))
         count += len(flows)
     return Workload.concat(numbered, name=name)
-
-
-def _rigid(tasks: Workload) -> Workload:
-    """Return tasks as jobs that wait for no other."""
-    return tasks.take(slice(0, len(tasks)))
 
 
 # -- logs -------------------------------------------------------------------------------------------

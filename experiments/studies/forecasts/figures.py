@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.charts import Axis, Chart, Lines, draw_all
+from experiments.campaigns.results import Results
 from experiments.drawing import INK, Figure
 from experiments.studies.forecasts.results import ForecastResults
 from experiments.studies.naming import log_name
@@ -22,8 +23,9 @@ _LEVELS: Final = Chart(
 )
 
 
-def draw_figures(found: ForecastResults) -> dict[str, Figure]:
+def draw_figures(results: Results) -> dict[str, Figure]:
     """Return how often starts were below each level of their forecasts, one line per log."""
+    found = ForecastResults(results)
     if not found.jobs:
         return {}
     parts = [pd.DataFrame({"level": (0, 100), "share": (0, 100), "log": _EVEN})]

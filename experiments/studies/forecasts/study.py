@@ -1,19 +1,21 @@
 """Forecasts: whether jobs of logs start when forecasts say, on the second halves of logs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
+from experiments.campaigns.judging import judge
 from experiments.campaigns.results import Results
+from experiments.campaigns.sentences import Sentence, read_sentences
 from experiments.campaigns.study import Scale, Study
 from experiments.forecasting import Futures, Present, that_waited, with_limits
 from experiments.inputs import WorkloadFile
 from experiments.levels import Forecast, Levels, PastForecasts
-from experiments.studies.forecasts.claims import make_claims
 from experiments.studies.forecasts.results import LEVELS, ForecastResults, make_table
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import Ints
@@ -21,10 +23,7 @@ from simmodels.policies.queue_options import QueueOptions
 from simmodels.simulate import simulate
 from simmodels.units import HOUR
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from simmodels.work.workload import Workload
+SENTENCES: Final = read_sentences(Path(__file__).with_name("claims.csv"), Sentence, ("expected",), {})
 
 
 class Forecasts(Study):
@@ -53,6 +52,7 @@ class Forecasts(Study):
         "paper": Scale(replications=50),
     }
     measures = ("within_90", "within_50", "error_h", "error_of_limits_h")
+    drawn_by = "experiments.studies.forecasts.figures:draw_figures"
 
     def inputs(self, scale: str) -> Mapping[str, Any]:
         """Return the logs, in order of submission, without jobs of unknown cores or runtime."""
@@ -80,7 +80,7 @@ class Forecasts(Study):
 
     def run_cell(self, cell: Cell) -> Rows:
         """Return one row per job: when it started, and what was forecast at its submission."""
-        log: Workload = cell.inputs[cell["workload"]]
+        log = cell.inputs[cell["workload"]]
         options, cores = _options(cell.parameters), log.max_cores or 1
         truth = simulate(log, cores=cores, **_chosen(cell.parameters))
         wait_s = truth.start_s - log.submit_s
@@ -103,15 +103,10 @@ class Forecasts(Study):
         """Return one row per log: how many jobs started within the intervals, and how large the errors are."""
         return {"how forecasts did": make_table(ForecastResults(results))}
 
-    def figures(self, results: Results) -> "Mapping[str, Figure]":
-        """Return how often starts were below each level of their forecasts, one line per log."""
-        from experiments.studies.forecasts.figures import draw_figures  # noqa: PLC0415  matplotlib is slow to import
-
-        return draw_figures(ForecastResults(results))
-
     def claims(self, results: Results) -> Sequence[Claim]:
-        """Return what is expected of forecasts, for each log."""
-        return list(make_claims(ForecastResults(results)))
+        """Return what is expected of forecasts, log by log."""
+        found = ForecastResults(results)
+        return [claim for path in found.subjects for claim in judge(found, SENTENCES["expected"], path)]
 
 
 def _drawn(cell: Cell, name: str, waited: Ints) -> list[int]:

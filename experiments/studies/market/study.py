@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, Final, get_args
 
 import numpy as np
 import pandas as pd
@@ -44,9 +44,6 @@ from simmodels.units import MINUTE
 from simmodels.work.workflow import Task, Workflow
 from workloads.submissions import WEEK_WEIGHTS, at_load
 from workloads.workflow_mix import MARKET, market_workload
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RULES: Final[Mapping[str, Mapping[str, Any]]] = {
     PLAIN: {},
@@ -108,6 +105,7 @@ class Market(Study):
     paper = PAPER
     elements = ELEMENTS
     measures = ("value", "starved", "mean_slr", "starved_deadline", "unfinished_at_end", "rejected", "effective_load")
+    drawn_by = "experiments.studies.market.figures:draw_figures"
 
     def __init__(self, /, **chosen: Any) -> None:  # noqa: ANN401  as Study
         clusters = chosen.get("clusters")
@@ -187,12 +185,6 @@ class Market(Study):
     def findings(self, results: Results) -> Sequence[str]:
         """Return which bid is best at which load, and what the other rules change."""
         return conclusions(results)
-
-    def figures(self, results: Results) -> "Mapping[str, Figure]":
-        """Return figures 1 to 7 of the paper, and one of the other rules."""
-        from experiments.studies.market import figures as drawn  # noqa: PLC0415  matplotlib is slow to import
-
-        return drawn.draw_figures(results)
 
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return the claims of the paper at each end of the runs, and ours."""

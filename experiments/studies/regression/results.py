@@ -15,7 +15,6 @@ from experiments.campaigns.judging import NOTHING, Evidence, StudyResults, Value
 from experiments.campaigns.sentences import Sentence, names_of
 from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows, share
 from experiments.studies.naming import log_name
-from experiments.studies.regression.measures import INFLATION, TIMES, in_words, rank_of_last, spread_rank_of_last
 from experiments.studies.regression.paper import (
     BLUE,
     COEFFICIENTS,
@@ -53,6 +52,30 @@ from simmodels.policies.polynomial import FORMS
 
 ANY: Final = "any form"
 _JOBS_OF_A_PAIR: Final = 32
+TIMES: Final = "log10 of AVGbsld"
+INFLATION: Final = "log10 of the largest factor"
+"""Of a form, or of any: a column of the draws, of which single draws are shown, too."""
+_APART: Final = (
+    "by the standard errors over the pairs, of which the intervals of all together have 95 % confidence; a factor of "
+    "2: a margin of ours"
+)
+_SHARE: Final = (
+    f"share of the windows in which it is among the three lowest of seven, of those in which AVGbsld under FCFS is at "
+    f"least {WAITS:g}; among the three lowest, and {WAITS:g}: margins of ours"
+)
+_WORDS: Final = {
+    TIMES: "median over the windows of log10 of the quotient of AVGbsld",
+    "median": "rank of its median",
+    "interquartile range": "rank of its interquartile range over the windows",
+    "median of the last third": "rank of its median in the last third of the windows",
+    "share of windows": _SHARE,
+    "share of all windows": _SHARE,
+    INFLATION: "median over the draws of log10 of the largest uncentred factor without intercept",
+    "coefficient of q": "the coefficient, with 1.96 standard errors that allow for dependence within a pair",
+    "errors apart": f"log10 of the largest over the smallest; {_APART}",
+    "errors but one apart": "log10 of the second largest over the smallest of four (almost all functions: three of "
+    f"four); {_APART}",
+}
 
 
 class RegressionResults(StudyResults):
@@ -249,6 +272,40 @@ def _of_first(rows: pd.DataFrame, training: str) -> pd.DataFrame:
     return rows[rows["train"] == rows["train"].iloc[0]] if len(rows) else rows
 
 
+# -- in words, and ranks ----------------------------------------------------------------------------
+
+
+def in_words(said: Sentence) -> str:
+    """Return what is measured for a sentence, in words."""
+    compared, name = said.compared, str(said.compared.values)
+    words = [_WORDS[name]]
+    if name == TIMES and any(compared.bounds.values()):
+        words.append("a factor of 2: a margin of ours")
+    if name == INFLATION and (compared.against or said.than_on):
+        words[0] += ", less that of the other"
+    if words[0].startswith("rank"):
+        words[0] += f" among {', '.join(compared.against or SEVEN)}{' and itself' if compared.against else ''}"
+    return "; ".join(filter(None, (*words, said.measure)))
+
+
+def rank_of_last(values: Floats) -> Floats:
+    """Return the rank of the median of the last column among those of all; of windows [..., n, columns]."""
+    return _rank(np.median(values, axis=-2))
+
+
+def spread_rank_of_last(values: Floats) -> Floats:
+    """Return the rank of the interquartile range of the last column among those of all; of [..., n, columns]."""
+    upper, lower = np.percentile(values, (75.0, 25.0), axis=-2)
+    return _rank(upper - lower)
+
+
+def _rank(found: Floats) -> Floats:
+    """Return the rank of the last of the values [..., columns], 1 for the least; equal ones have their mean rank."""
+    last = found[..., -1:]
+    ranks: Floats = (found < last).sum(axis=-1) + 0.5 * (1.0 + (found == last).sum(axis=-1))
+    return ranks
+
+
 # -- tables -----------------------------------------------------------------------------------------
 
 _NAMES: Final = {SYNTHETIC: "generated", CTC: CTC, BLUE: BLUE}
@@ -257,7 +314,8 @@ _NAMES: Final = {SYNTHETIC: "generated", CTC: CTC, BLUE: BLUE}
 def make_tables(found: RegressionResults) -> dict[str, pd.DataFrame]:
     """Return the paper's tables, each value that it prints beside ours; and what it shows in figures, as numbers."""
     fits = found.part(FIT)
-    tables = {"table 1: terms of the forms": _terms(), "table 2: mean absolute errors": _errors(fits)}
+    terms = pd.DataFrame([{"form": form, "terms": ", ".join(terms)} for form, terms in FORMS.items()])
+    tables = {"table 1: terms of the forms": terms, "table 2: mean absolute errors": _errors(fits)}
     for training, table in TABLE_OF.items():
         tables[f"{table}: coefficients and VIF, {_NAMES[training]}"] = _beside(fits, training)
     return tables | {
@@ -268,11 +326,6 @@ def make_tables(found: RegressionResults) -> dict[str, pd.DataFrame]:
         "figures 3 to 5, median AVGbsld over the windows": _over_windows(found, "median"),
         "figures 3 to 5, interquartile range of AVGbsld over the windows": _over_windows(found, "iqr"),
     }
-
-
-def _terms() -> pd.DataFrame:
-    """Return one row per form: its terms."""
-    return pd.DataFrame([{"form": form, "terms": ", ".join(terms)} for form, terms in FORMS.items()])
 
 
 def _orders() -> pd.DataFrame:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pandas as pd
 
@@ -65,9 +65,6 @@ from simmodels.work.workload import Workload
 from workloads.lublin import lublin
 from workloads.tsafrir import tsafrir_estimates
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _CORES: Final = 256
 
 
@@ -113,6 +110,7 @@ class Regression(Study):
         "paper": Scale(parameters={"jobs": 80_000, "generated_windows": 50}),
     }  # fmt: skip
     measures = (MEASURE, "mean_wait_s")
+    drawn_by = "experiments.studies.regression.figures:figures"
 
     # -- the cells ----------------------------------------------------------------------------------
 
@@ -243,12 +241,6 @@ class Regression(Study):
     def findings(self, results: Results) -> Sequence[str]:
         """Say which logs are missing, which windows are not held out, and on which logs hardly any job waits."""
         return findings(RegressionResults(results))
-
-    def figures(self, results: Results) -> "Mapping[str, Figure]":
-        """Return figures 1 to 5 of the paper."""
-        from experiments.studies.regression import figures as drawn  # noqa: PLC0415  matplotlib is slow to import
-
-        return drawn.figures(results)
 
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return the claims of the paper and ours, method by method."""

@@ -5,6 +5,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -12,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.cell import REPLICATION
-from experiments.campaigns.claims import Scope
-from experiments.campaigns.judging import NOTHING, StudyResults, Values
+from experiments.campaigns.claims import Claim, Scope, in_scope
+from experiments.campaigns.judging import NOTHING, StudyResults, Values, judge
 from experiments.campaigns.results import Results
-from experiments.campaigns.sentences import Sentence, names_of
+from experiments.campaigns.sentences import Sentence, names_of, read_sentences
 from experiments.campaigns.statistics import ENOUGH, ENOUGH_FOR_TAILS, Effect, bootstrap_rows
 from experiments.studies.naming import log_name
 from experiments.studies.selection.measures import (
@@ -35,6 +36,7 @@ from experiments.studies.selection.measures import (
     worst_regret,
 )
 from experiments.studies.selection.paper import (
+    FILE_OF,
     NOISE,
     OTHERS,
     SHOWN_ON,
@@ -44,7 +46,7 @@ from experiments.studies.selection.paper import (
     name_of,
     published_of,
 )
-from experiments.studies.selection.settings import LOGGED, NOISES, PERIODS, TUNERS
+from experiments.studies.selection.settings import LOGGED, NOISES, PERIODS, SEVEN, TUNERS
 from simmodels.ground.numbers import Floats
 from simmodels.policies.orders import TWELVE_ORDERS
 
@@ -377,3 +379,32 @@ class SelectionResults(StudyResults):
             "least worst regret": partial(_over_logs, statistic=least_worst_regret, least=2),
         }
     )
+
+
+# -- claims -----------------------------------------------------------------------------------------
+
+SENTENCES: Final = read_sentences(
+    Path(__file__).with_name("claims.csv"),
+    Sentence,
+    ("printed", "orders", "strategies", "beside", "together"),
+    {"TWELVE_ORDERS": TWELVE_ORDERS, "SEVEN": SEVEN, "NOISY": NOISY, "BANDIT": BANDIT},
+)
+"""On each log: how like the printed table 2 ours is (``printed``, of logs that it has); on fixed orders; on strategies
+that choose an order a period; and on what runs ``beside`` tables 2 and 3, with the settings of the text. On all logs
+``together``: the abstract's, and those on table 2 as a whole.
+
+The margins of "close to", "little", "slightly" and the like are ours: the paper gives none. Waits are close to the
+least, or little lies between two, up to 5 %; "slightly" is up to 10 %, and "considerable" from there on; an improvement
+of 2 % or less is no benefit. Weekly means vary a lot where their standard deviation is half of their mean or more."""
+
+
+def make_claims(results: Results) -> list[Claim]:
+    """Return all claims: log by log, then those about all logs; what a part of the logs or orders decides."""
+    found, claims = SelectionResults(results), list[Claim]()
+    for by, workload in found.each:
+        claims += judge(by, SENTENCES["printed"] if published_of(workload) else (), workload)
+        claims += judge(by, (*SENTENCES["orders"], *SENTENCES["strategies"]), workload)
+        claims += judge(by, SENTENCES["beside"] if by.variant == "text" else (), workload)
+    for by in found.by_variant:
+        claims += judge(by, [replace(said, note=by.note) for said in SENTENCES["together"]])
+    return in_scope(claims, found.last, names={"workload": name_of}, given={"workload": FILE_OF})

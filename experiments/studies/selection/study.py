@@ -6,7 +6,7 @@ See `experiments.studies.selection.paper`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, Final, get_args
 
 import pandas as pd
 
@@ -14,9 +14,8 @@ from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
-from experiments.studies.selection.claims import make_claims
 from experiments.studies.selection.paper import ELEMENTS, FILES, PAPER, missing_from
-from experiments.studies.selection.results import SelectionResults
+from experiments.studies.selection.results import SelectionResults, make_claims
 from experiments.studies.selection.settings import (
     GENERATED,
     KINDS,
@@ -40,9 +39,6 @@ from experiments.studies.selection.settings import (
 from experiments.studies.selection.tables import make_tables, sentences
 from simmodels.engine import Engine
 from simmodels.policies.orders import TWELVE_ORDERS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _DECAYING: Final = tuple(f"decaying {period}" for period in PERIODS)
 _WITHOUT: Final = tuple(f"{order}{UNBOUNDED}" for order in ("SPF", "SQF", "SAF"))
@@ -82,6 +78,7 @@ class Selection(Study):
         "paper": Scale(replications=100, factors={"variant": VARIANTS}),
     }
     measures = ("total_wait_s", "mean_wait_s", "max_wait_s", "mean_bounded_slowdown")
+    drawn_by = "experiments.studies.selection.figures:draw_figures"
     paper = PAPER
     elements = ELEMENTS
 
@@ -141,12 +138,6 @@ class Selection(Study):
             return said
         where = f"They come from the Parallel Workloads Archive: --workload {FILES}"
         return [f"Not run, of the paper's seven logs: {', '.join(missing)}. {where}", *said]
-
-    def figures(self, results: Results) -> "Mapping[str, Figure]":
-        """Return figures 1 to 6 of the paper, for each log and variant."""
-        from experiments.studies.selection.figures import draw_figures  # noqa: PLC0415  matplotlib is slow to import
-
-        return draw_figures(results)
 
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return the claims of the paper, log by log, and those about all logs."""

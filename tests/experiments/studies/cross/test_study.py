@@ -17,8 +17,7 @@ from experiments.campaigns.cell import Cell
 from experiments.campaigns.report import write_report
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
-from experiments.studies.cross.measures import rank_change, risk_over_order, tau
-from experiments.studies.cross.results import CrossResults, halves_agree
+from experiments.studies.cross.results import CrossResults, halves_agree, rank_change, risk_over_order, tau
 from experiments.studies.cross.run import NEAR, capacities_of, generated_series, measured, simulated, summed
 from experiments.studies.cross.settings import DECIDERS, ORDERS, ROUTED, Platform, policies
 from experiments.studies.cross.study import Cross

@@ -13,9 +13,8 @@ from experiments.campaigns.judging import claim_on
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import Effect, compared
 from experiments.studies.regression.claims import SENTENCES, fit_claims, least_of, over_workloads
-from experiments.studies.regression.measures import rank_of_last, spread_rank_of_last
 from experiments.studies.regression.paper import FILE_OF, LOGS, SETS
-from experiments.studies.regression.results import RegressionResults
+from experiments.studies.regression.results import RegressionResults, rank_of_last, spread_rank_of_last
 from experiments.studies.regression.settings import DRAW, FIT, METHODS, ONLINE, Method
 from experiments.studies.regression.study import Regression
 from simmodels.policies.polynomial import FORMS
