@@ -56,12 +56,11 @@ class Work(NamedTuple):
         return Polynomial(self.theta, self.terms, name="learned")
 
 
-class _Log(NamedTuple):
-    """A log, cut: what is learned from, where each window begins, and what was left out."""
+class _Part(NamedTuple):
+    """Jobs, or workflows, of a workload: those before all windows, those of each, and how many were left out."""
 
-    jobs: Workload
-    first: Workload
-    begins: tuple[int, ...]
+    before: Workload
+    windows: list[Workload]
     left_out: int
 
 
@@ -84,38 +83,18 @@ def work_of(name: str, of: Mapping[str, Any], replications: int, seed: int) -> W
     FileFormatError, RequestError
         A file cannot be read, or has not enough work for as many windows.
     """
-    platform = Platform.of(of)
     share = 0.5 if name == "mixed" else 1.0
-    wanted = share * of["load"] * platform.mean_cores * of["window_days"] * DAY
-    windows: list[list[Workload]] = [[] for _ in range(replications)]
-    before, left_out = [], 0
-    if name != "workflows":
-        log = _cut("Borg" if name == "Borg" else "log", of, replications, seed)
-        left_out = log.left_out
-        before.append(log.first)
-        for window, begin in zip(windows, log.begins, strict=True):
-            window.append(_filled(log.jobs, begin, wanted, of["window_days"] * DAY))
+    parts = [] if name == "workflows" else [_jobs("Borg" if name == "Borg" else "log", of, share, replications, seed)]
     if name in {"workflows", "mixed"}:
-        instances, dropped = _instances(of, platform)
-        left_out += dropped
-        load = share * of["load"]
-        made = [
-            _flows(instances, platform, load, of["window_days"] * DAY, entropy(seed, "cross", "workflows", number))
-            for number in range(replications)
-        ]
-        for window, flows in zip(windows, made, strict=True):
-            window.append(Workload.of_workflows(flows))
-        length_s = _LEARNED_FROM * of["window_days"] * DAY
-        first = _flows(instances, platform, load, length_s, entropy(seed, "cross", "workflows", "before"))
-        tasks = Workload.of_workflows(first)
-        before.append(tasks.take(slice(0, len(tasks))))  # as jobs that wait for no other
-    reference = _numbered(before, name)
+        parts.append(_workflows(of, share * of["load"], replications, seed))
+    reference = _numbered([part.before for part in parts], name)
+    windows = tuple(_numbered(each, name) for each in zip(*(part.windows for part in parts), strict=True))
     lesson = LearningSettings(form="LIN", pairs=of["pairs"], trials=of["trials"], tau_s=of["tau_s"], seed=seed)
     # On a machine that the first 16 jobs of a trial fill: of all the cores they would leave most free.
     fit = lesson.fit(replace(reference, max_cores=of["trial_cores"]))
     # As many digits as are sure to be the same wherever it is fitted.
     theta = tuple(float(f"{value:.9g}") for value in fit.theta)
-    return Work(tuple(_numbered(parts, name) for parts in windows), reference, theta, fit.terms, left_out)
+    return Work(windows, reference, theta, fit.terms, sum(part.left_out for part in parts))
 
 
 def _numbered(parts: Sequence[Workload], name: str) -> Workload:
@@ -135,19 +114,18 @@ def _numbered(parts: Sequence[Workload], name: str) -> Workload:
 # -- logs -------------------------------------------------------------------------------------------
 
 
-def _cut(kind: str, of: Mapping[str, Any], replications: int, seed: int) -> _Log:
-    """Return a log with the begins of its windows: each has the same work, and they have no job in common."""
+def _jobs(kind: str, of: Mapping[str, Any], share: float, replications: int, seed: int) -> _Part:
+    """Return windows of a log, each with this share of the load of the machines; they have no job in common."""
     platform = Platform.of(of)
-    work = of["load"] * platform.mean_cores * of["window_days"] * DAY
     path = of["log"] if kind == "log" else of["borg"]
     if path:
         size = None if kind == "log" else platform.mean_cores  # a slice does not say it
         log = WorkloadFile(path=Path(path), drop_oversized=True, cores=size).read()
-        return _cut_at(_narrow(log, platform.cores), of, work, replications)
+        return _cut(log, of, share, replications)
     jobs = 500 * (replications + 2)
     while True:
         try:
-            return _cut_at(_narrow(_generated(kind, jobs, platform, seed), platform.cores), of, work, replications)
+            return _cut(_generated(kind, jobs, platform, seed), of, share, replications)
         except RequestError:
             jobs *= 2
 
@@ -164,26 +142,24 @@ def _generated(kind: str, jobs: int, platform: Platform, seed: int) -> Workload:
     )  # fmt: skip
 
 
-def _narrow(log: Workload, cores: int) -> tuple[Workload, int]:
-    """Return the jobs that run, inside one machine, by submission; and how many others there are."""
-    kept = np.flatnonzero(log.runnable(cores) & (log.runtime_s > 0) & (log.estimate_s > 0))
+def _cut(log: Workload, of: Mapping[str, Any], share: float, replications: int) -> _Part:
+    """Return the windows of a log: of the jobs that run, inside one machine, by submission."""
+    platform = Platform.of(of)
+    kept = np.flatnonzero(log.runnable(platform.cores) & (log.runtime_s > 0) & (log.estimate_s > 0))
     kept = kept[np.argsort(log.submit_s[kept], kind="stable")]
-    return replace(log.take(kept), extras={}, counts={}, header=()), len(log) - len(kept)
-
-
-def _cut_at(found: tuple[Workload, int], of: Mapping[str, Any], work: float, replications: int) -> _Log:
-    jobs, left_out = found
+    jobs = replace(log.take(kept), extras={}, counts={}, header=())
+    work = of["load"] * platform.mean_cores * of["window_days"] * DAY
     done = np.cumsum(jobs.runtime_s * jobs.cores)
     total = float(done[-1]) if len(done) else 0.0
-    first = int(np.searchsorted(done, of["learn_on"] * total))
-    begins = [first]
+    begins = [int(np.searchsorted(done, of["learn_on"] * total))]
     for _ in range(replications):
         before = float(done[begins[-1] - 1]) if begins[-1] else 0.0
         begins.append(int(np.searchsorted(done, before + work)) + 1)
         if begins[-1] > len(jobs):
             what = f"{jobs.name} has work for {len(begins) - 2} windows, not for {replications}"
             raise RequestError(what, f"set replications={max(len(begins) - 2, 1)}, or fewer window_days or machines")
-    return _Log(jobs, jobs.take(slice(0, first)), tuple(begins[:-1]), left_out)
+    windows = [_filled(jobs, begin, share * work, of["window_days"] * DAY) for begin in begins[:-1]]
+    return _Part(jobs.take(slice(0, begins[0])), windows, len(log) - len(jobs))
 
 
 def _filled(jobs: Workload, begin: int, work: float, length_s: float) -> Workload:
@@ -200,15 +176,27 @@ def _filled(jobs: Workload, begin: int, work: float, length_s: float) -> Workloa
 # -- workflows --------------------------------------------------------------------------------------
 
 
-def _instances(of: Mapping[str, Any], platform: Platform) -> tuple[list[Workflow] | None, int]:
-    """Return the workflows of a folder that can run inside one machine, and how many cannot; None: generated ones."""
-    if not of["workflow_files"]:
-        return None, 0
-    given = read_workflows(of["workflow_files"])
-    kept = [flow for flow in given if int(flow.cores.max()) <= platform.cores]
-    if not kept:
-        raise RequestError(f"no workflow of {of['workflow_files']} runs on machines of {platform.cores} cores")
-    return kept, len(given) - len(kept)
+def _workflows(of: Mapping[str, Any], load: float, replications: int, seed: int) -> _Part:
+    """Return windows of workflows, of a folder or generated ones, at a load; those before are jobs that wait for none.
+
+    Workflows of a folder that cannot run inside one machine are left out.
+    """
+    platform, days = Platform.of(of), of["window_days"]
+    kept, left_out = None, 0
+    if of["workflow_files"]:
+        given = read_workflows(of["workflow_files"])
+        kept = [flow for flow in given if int(flow.cores.max()) <= platform.cores]
+        left_out = len(given) - len(kept)
+        if not kept:
+            raise RequestError(f"no workflow of {of['workflow_files']} runs on machines of {platform.cores} cores")
+
+    def drawn(length_s: float, which: int | str) -> Workload:
+        draws = entropy(seed, "cross", "workflows", which)
+        return Workload.of_workflows(_flows(kept, platform, load, length_s, draws))
+
+    windows = [drawn(days * DAY, number) for number in range(replications)]
+    before = drawn(_LEARNED_FROM * days * DAY, "before")
+    return _Part(before.take(slice(0, len(before))), windows, left_out)
 
 
 def _flows(
