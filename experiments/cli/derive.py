@@ -37,28 +37,31 @@ def derived(request: type, group: Group = WHOLE, taken: set[str] | None = None) 
     taken
         The names of options before these, to which theirs are added.
     """
+    for *_, options in _asked(request, group, set() if taken is None else taken):
+        yield from options
+
+
+def _asked(request: type, group: Group, taken: set[str]) -> Iterator[tuple[str, Any, Any, bool, list[Derived]]]:
+    """Hand out the fields of a request that are given: name, type, mark, whether it may be left out, and options."""
     said = descriptions(request)
-    taken = set() if taken is None else taken
     for each in fields(request):
         kind, mark, optional = marked(each.type)
-        if each.name in group.without or (group.only and each.name not in group.only):
+        if mark is None or each.name in group.without or (group.only and each.name not in group.only):
             continue
-        found: Iterator[Derived]
+        options: list[Derived] = []
         if isinstance(mark, Group):
-            found = (_optional(one) if optional else one for one in derived(kind, mark, taken))
+            options = [_optional(one) if optional else one for one in derived(kind, mark, taken)]
         elif isinstance(mark, Models):
             from experiments.cli.models import options_of_models  # noqa: PLC0415  the help does not wait for the models
 
-            found = options_of_models(mark, taken)
+            options = list(options_of_models(mark, taken))
         elif isinstance(mark, Option):
             shown = group.defaults.get(each.name, mark.default)
             option = replace(mark, default=shown, help=mark.help or said.get(each.name, ""))
-            found = iter([derived_of(each.name, kind, option, each.default)])
-        else:
-            continue
-        for one in found:
-            taken |= set(_option(one).param_decls or ())
-            yield one
+            options = [derived_of(each.name, kind, option, each.default)]
+        for one in options:
+            taken.update(_option(one).param_decls or ())
+        yield each.name, kind, mark, optional, options
 
 
 def _optional(one: Derived) -> Derived:
@@ -91,29 +94,24 @@ def made(request: type, given: Mapping[str, Any], group: Group = WHOLE) -> Any: 
         A text stands for no value, or a part of the request is not asked for, and options of it are.
     """
     values: dict[str, Any] = {}
-    for each in fields(request):
-        kind, mark, optional = marked(each.type)
+    for field, kind, mark, optional, options in _asked(request, group, set()):
         if isinstance(mark, Group):
             part = _part(kind, given, mark, optional=optional)
             if part is not None:
-                values[each.name] = part
+                values[field] = part
         elif isinstance(mark, Models):
-            from experiments.cli.models import options_of_models  # noqa: PLC0415  the help does not wait for the models
-
-            named = {one.parameter.name: one for one in options_of_models(mark)}
-            values[each.name] = {
-                one.name: one.parse(given[name]) for name, one in named.items() if given[name] is not None
-            }
+            texts = {one: given[one.parameter.name] for one in options}
+            values[field] = {one.name: one.parse(text) for one, text in texts.items() if text is not None}
         elif mark is SHARED:
-            text = given.get(parameter_name(flag_of(each.name)))
+            text = given.get(parameter_name(flag_of(field)))
             if _is_given(text):
-                values[each.name] = accepted_by(flag_of(each.name), each.name, kind)[2](text)
-        elif isinstance(mark, Option):
-            one = derived_of(each.name, kind, mark)
+                values[field] = accepted_by(flag_of(field), field, kind)[2](text)
+        else:
+            (one,) = options
             text = given.get(one.parameter.name)
-            text = text if _is_given(text, default=one.parameter.default) else group.defaults.get(each.name)
+            text = text if _is_given(text, default=one.parameter.default) else group.defaults.get(field)
             if text is not None:
-                values[each.name] = one.parse(text)
+                values[field] = one.parse(text)
     return request(**values)
 
 
