@@ -292,7 +292,8 @@ class ScenarioRequest:
                 log = fitting
         reference = self._reference_jobs(work, window_s) if self.targeted else None
         scenario = Scenario(workload=work, on=on, window_s=window_s, reference=reference, shared=shared)
-        scenario = replace(scenario, where=self._where(scenario))
+        chosen = [f"{name.replace('_', ' ')} {value}" for name, value in self.site.chosen().items()]
+        scenario = replace(scenario, where=", ".join([self._sizes(scenario), *chosen]))
         return replace(scenario, notes=(*self._introduced(log, len(flows), scenario), *found))
 
     def _log(self) -> tuple[Workload | None, int | None, int | None]:
@@ -414,11 +415,6 @@ class ScenarioRequest:
         machines = mean * (1 if self.clusters is None else len(self.clusters))
         work_s = float((work.runtime_s * work.cores)[known].sum()) / (machines * (self.cores_per_machine or 1))
         return first, last + 2 * (work_s + float(work.runtime_s[known].max())) / self.site.speed
-
-    def _where(self, scenario: Scenario) -> str:
-        """Return the clusters in words, with what was chosen of them."""
-        chosen = [f"{name.replace('_', ' ')} {value}" for name, value in self.site.chosen().items()]
-        return ", ".join([self._sizes(scenario), *chosen])
 
     def _sizes(self, scenario: Scenario) -> str:
         """Return the sizes of the clusters in words."""

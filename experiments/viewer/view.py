@@ -74,8 +74,12 @@ def view_page(schedule: Schedule, *, title: str | None = None) -> str:
     _add_rows(packed, schedule)
     partitions = _add_partitions(packed, schedule)
     runs = _add_runs(packed, panels, window_s)
-    _add_spans(packed, schedule)
-    _add_steps(packed, schedule)
+    spans = schedule.off_spans
+    for name in ("cluster", "machine", "start_s", "end_s"):
+        packed.add(f"off_{name}", np.empty(0) if spans is None else spans[name].to_numpy())
+    for name, steps in (("queue_length", schedule.queue_length()), ("cores_used", schedule.cores_used())):
+        packed.add(f"{name}_time_s", steps["time_s"].to_numpy(), delta=True)
+        packed.add(name, steps[name].to_numpy(), delta=True)
     data, dates = packed.text(), _dates(schedule)
     about = {
         "title": title,
@@ -196,20 +200,6 @@ def _add_runs(packed: Packed, panels: list[Panel], window_s: tuple[float, float]
     packed.add("box_gap", runs.low - np.append(0, runs.high[:-1])[: len(runs.low)])
     packed.add("box_width", runs.high - runs.low)
     return len(runs.row)
-
-
-def _add_spans(packed: Packed, schedule: Schedule) -> None:
-    """Add the spans in which machines were off."""
-    spans = schedule.off_spans
-    for name in ("cluster", "machine", "start_s", "end_s"):
-        packed.add(f"off_{name}", np.empty(0) if spans is None else spans[name].to_numpy())
-
-
-def _add_steps(packed: Packed, schedule: Schedule) -> None:
-    """Add the queue's length and the cores in use over time."""
-    for name, steps in (("queue_length", schedule.queue_length()), ("cores_used", schedule.cores_used())):
-        packed.add(f"{name}_time_s", steps["time_s"].to_numpy(), delta=True)
-        packed.add(name, steps[name].to_numpy(), delta=True)
 
 
 def _dates(schedule: Schedule) -> tuple[datetime, datetime] | None:

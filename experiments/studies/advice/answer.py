@@ -169,7 +169,8 @@ def _answer(verdict: Verdict, worse: Worse | None) -> Iterator[str]:
         yield f"Who waits longer: {worse}; {_longest(then, now)}."
     elif beyond is not None:
         yield f"Do not change: nothing that Slurm or PBS can be given is certain to be better than {now.in_words()}."
-        yield f"Consider {beyond.in_words()}{easy}, if your scheduler can do that: {_waits(beyond, now)}."
+        waits = f"mean wait {as_hours(beyond.mean_h)} instead of {as_hours(now.mean_h)}, {_longest(beyond, now)}"
+        yield f"Consider {beyond.in_words()}{easy}, if your scheduler can do that: {waits}."
     elif verdict.costly:
         yield f"Do not change: {now.in_words()} is only beaten by letting some jobs wait much longer."
         yield f"The shortest mean wait: {_shortest(verdict)}."
@@ -182,11 +183,6 @@ def _idle(verdict: Verdict) -> str:
     if verdict.now.p95_h < SHORT_H:
         return " (95 % of them for less than a minute)"
     return f" (below {percent(LITTLE)} of the mean runtime)" if verdict.wait_share < LITTLE else ""
-
-
-def _waits(then: Option, now: Option) -> str:
-    """Return how long jobs wait, then and now."""
-    return f"mean wait {as_hours(then.mean_h)} instead of {as_hours(now.mean_h)}, {_longest(then, now)}"
 
 
 def _longest(then: Option, now: Option) -> str:

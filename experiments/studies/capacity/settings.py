@@ -234,7 +234,11 @@ def require_settings(design: Design) -> None:
     design.require_numbers("period_s", "window_days", "checkpoint_s", above=0)
     design.require_numbers("lead_days", "raise_above", "lower_below", "notice_s", "restart_s", least=0)
     for point in points(values):
-        _require_walk(point["machines"], point["radius"])
+        machines, radius = point["machines"], point["radius"]
+        if radius >= machines:
+            raise RequestError(must_be("radius", f"less than the {machines} machines", radius))
+        if 0 < radius < 4:
+            raise RequestError(must_be("radius", "0 or at least 4", radius))
     for variant in values["variant"]:
         for heuristic in values["heuristic"]:
             if heuristic in FIVE:
@@ -253,13 +257,6 @@ def _require_workloads(workloads: Sequence[object]) -> None:
     if len(slices) == 1:
         what = f"{slices[0]} is the only slice of Borg"
         raise RequestError(what, "add the slice of the week before, from which risks are estimated")
-
-
-def _require_walk(machines: int, radius: int) -> None:
-    if radius >= machines:
-        raise RequestError(must_be("radius", f"less than the {machines} machines", radius))
-    if 0 < radius < 4:
-        raise RequestError(must_be("radius", "0 or at least 4", radius))
 
 
 def first_submit_s(log: Workload) -> float:
