@@ -15,22 +15,9 @@ from experiments.campaigns.planning.finding import find_study
 from experiments.campaigns.report import PAGE, Report, claim_row, write_report
 from experiments.campaigns.running import Campaign, Shard, opened, run
 from experiments.campaigns.study import Study
+from experiments.cli import output
 from experiments.cli.advise import Advise
 from experiments.cli.new import New
-from experiments.cli.output import (
-    DONE,
-    FAILED,
-    INTERRUPTED,
-    command_line,
-    is_quiet,
-    listing,
-    print_error,
-    print_json,
-    print_line,
-    print_note,
-    print_table,
-    print_warning,
-)
 from experiments.cli.report import Report as ReportRequest
 from experiments.cli.run import Run
 from experiments.inputs import reason
@@ -100,8 +87,8 @@ def _run(study: str, chosen: dict[str, Any], asked: Run | Advise) -> int:
         seed=asked.seed,
         workers=asked.workers,
         chosen=chosen,
-        command=command_line(),
-        quiet=is_quiet(),
+        command=output.command_line(),
+        quiet=output.is_quiet(),
         force=asked.force,
         **only_for_run,
     )
@@ -110,22 +97,22 @@ def _run(study: str, chosen: dict[str, Any], asked: Run | Advise) -> int:
     _report_damage(campaign)
     report = write_report(campaign, then) if ended and campaign.done else None
     if asked.json:
-        print_json(_answer(campaign, report))
+        output.print_json(_answer(campaign, report))
     elif report is not None:
         _show(campaign, report)
-    print_note(
+    output.print_note(
         f"{campaign.plan.study.name}: {campaign.done:,} of {cells:,} cells are done, {campaign.run:,} run just now"
     )
     _report_failures(campaign, retried=only_for_run["retry_failed"])
     if report is not None:
-        print_note(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
+        output.print_note(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
     if campaign.interrupted:
-        print_error("interrupted; nothing finished is lost: the same command goes on where this one stopped")
-        return INTERRUPTED
+        output.print_error("interrupted; nothing finished is lost: the same command goes on where this one stopped")
+        return output.INTERRUPTED
     if not ended:
         more = "" if against is None else f" --against {against}"
-        print_note(f"when the other shards are done: schedlab report {folder}{more}")
-    return FAILED if campaign.failed or (report is not None and report.against) else DONE
+        output.print_note(f"when the other shards are done: schedlab report {folder}{more}")
+    return output.FAILED if campaign.failed or (report is not None and report.against) else output.DONE
 
 
 def report_on(asked: ReportRequest) -> int:
@@ -136,15 +123,17 @@ def report_on(asked: ReportRequest) -> int:
     then = _kept(asked.against, campaign.plan.study.name)
     report = write_report(campaign, then)
     if asked.json:
-        print_json(_answer(campaign, report))
+        output.print_json(_answer(campaign, report))
     else:
         _show(campaign, report)
-    print_note(f"{campaign.plan.study.name}: {campaign.done:,} of {len(campaign.plan.cells):,} cells are done")
+    output.print_note(f"{campaign.plan.study.name}: {campaign.done:,} of {len(campaign.plan.cells):,} cells are done")
     if campaign.changed:
-        print_warning("the code has changed since these cells were run: running the study now would run them again")
+        output.print_warning(
+            "the code has changed since these cells were run: running the study now would run them again"
+        )
     _report_failures(campaign, retried=False)
-    print_note(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
-    return FAILED if campaign.failed or campaign.damaged or report.against else DONE
+    output.print_note(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
+    return output.FAILED if campaign.failed or campaign.damaged or report.against else output.DONE
 
 
 def new_study(asked: New) -> int:
@@ -167,8 +156,8 @@ def new_study(asked: New) -> int:
         raise RequestError(f"{path} exists already", "choose another name") from None
     except OSError as error:
         raise RequestError(f"cannot write {path}: {reason(error)}") from error
-    print_note(f"wrote {path}; try it: schedlab run {path} --scale smoke")
-    return DONE
+    output.print_note(f"wrote {path}; try it: schedlab run {path} --scale smoke")
+    return output.DONE
 
 
 def _texts(study: Study) -> frozenset[str]:
@@ -215,7 +204,7 @@ def _kept(path: Path | None, study: str) -> Kept | None:
 def _show(campaign: Campaign, report: Report) -> None:
     """Print the findings, and the claims, checked."""
     for finding in report.findings:
-        print_line(finding)
+        output.print_line(finding)
     study = campaign.plan.study.name
     rows = [
         (claim.text, claim.place, claim.expected(), claim.found(),
@@ -223,8 +212,8 @@ def _show(campaign: Campaign, report: Report) -> None:
         for claim in report.claims
     ]  # fmt: skip
     if rows:
-        table = listing(("claim", "source", "expected", "found", "verdict"), rows)
-        print_table(f"claims of {study}, scale {campaign.plan.scale}", table)
+        table = output.listing(("claim", "source", "expected", "found", "verdict"), rows)
+        output.print_table(f"claims of {study}, scale {campaign.plan.scale}", table)
     if report.against is not None:
         show_differences({study: report.against})
 
@@ -237,11 +226,11 @@ def show_differences(found: Mapping[str, Differences]) -> None:
         for change in each.changes
     ]
     if changes:
-        table = listing(("study", "what", "which", "then", "now"), changes[:_MOST_CHANGES])
+        table = output.listing(("study", "what", "which", "then", "now"), changes[:_MOST_CHANGES])
         table.caption = f"the first {_MOST_CHANGES} of {len(changes):,}" if len(changes) > _MOST_CHANGES else None
-        print_table("what differs from the kept run", table)
+        output.print_table("what differs from the kept run", table)
     for study, each in found.items():
-        print_line(f"{study}: {'; '.join(each.counts())}")
+        output.print_line(f"{study}: {'; '.join(each.counts())}")
 
 
 def _report_failures(campaign: Campaign, *, retried: bool) -> None:
@@ -249,16 +238,16 @@ def _report_failures(campaign: Campaign, *, retried: bool) -> None:
     failures = [campaign.failed[key] for key in campaign.plan.keys if key in campaign.failed]
     for failure in failures[:_MOST_SHOWN]:
         cell = ", ".join(f"{name} {value}" for name, value in failure["cell"].items())
-        print_error(f"cell {cell} failed: {failure['error']}")
+        output.print_error(f"cell {cell} failed: {failure['error']}")
     if failures:
         more = f"{len(failures):,} cells failed; tracebacks are in {campaign.store.failures}"
-        print_warning(more if retried else f"{more}; --retry-failed runs them again")
+        output.print_warning(more if retried else f"{more}; --retry-failed runs them again")
 
 
 def _report_damage(campaign: Campaign) -> None:
     """Say which files are left out, because they are damaged."""
     for path, what in campaign.damaged.items():
-        print_error(
+        output.print_error(
             f"{path} is damaged, and left out: {what}; the command of the run sets it aside and repeats its cells"
         )
 

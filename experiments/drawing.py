@@ -10,20 +10,11 @@ from typing import Any, Final, NamedTuple
 import matplotlib as mpl
 import matplotlib.figure as mpl_figure
 import numpy as np
-from matplotlib import cbook
+from matplotlib import cbook, ticker
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num, num2date
 from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
-from matplotlib.ticker import (
-    FixedFormatter,
-    FixedLocator,
-    FuncFormatter,
-    LogLocator,
-    MaxNLocator,
-    MultipleLocator,
-    NullFormatter,
-)
 
 from experiments.dates import date_of
 from simmodels.errors import RequestError, printable
@@ -177,9 +168,11 @@ def window_of(schedule: Schedule, start_s: Duration | None, end_s: Duration | No
 def label_plainly(axes: Axes) -> None:
     """Label a logarithmic y axis with plain numbers: powers of ten, and of a short one 2 and 5 times them, too."""
     low, high = axes.get_ylim()
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > _LONG * low else (1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1.0,) if high > _LONG * low else (1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(
+        ticker.FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
+    )
+    axes.yaxis.set_minor_formatter(ticker.NullFormatter())
 
 
 def time_axis(axes: Axes, window_s: tuple[float, float], log: Workload | None = None) -> float:
@@ -198,7 +191,7 @@ def time_axis(axes: Axes, window_s: tuple[float, float], log: Workload | None = 
         return unit.length_s
     step = next((step for step in unit.steps if span_s / unit.length_s / step <= 12), None)
     few = span_s < unit.length_s
-    axes.xaxis.set_major_locator(MaxNLocator(10) if step is None or few else MultipleLocator(step))
+    axes.xaxis.set_major_locator(ticker.MaxNLocator(10) if step is None or few else ticker.MultipleLocator(step))
     axes.set_xlabel(f"time since the trace's zero ({unit.name})")
     return unit.length_s
 
@@ -218,8 +211,8 @@ def _label_with_dates(axes: Axes, window_s: tuple[float, float], log: Workload, 
     if about.count("-") == 2:  # a day: the one on which the axis begins, whichever the last tick is on
         about = f"{first:%Y-%b-%d}"
     ticks = [(date.timestamp() - float(log.start_unix_s or 0)) / unit_s for date in dates]
-    axes.xaxis.set_major_locator(FixedLocator(ticks))
-    axes.xaxis.set_major_formatter(FixedFormatter(named))
+    axes.xaxis.set_major_locator(ticker.FixedLocator(ticks))
+    axes.xaxis.set_major_formatter(ticker.FixedFormatter(named))
     axes.set_xlabel(f"{about or 'date'} ({zone})")
     return True
 

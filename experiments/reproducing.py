@@ -15,18 +15,7 @@ from experiments.campaigns.planning.finding import find_class, find_study
 from experiments.campaigns.report import PAGE, Report, write_report
 from experiments.campaigns.running import Campaign, run
 from experiments.campaigns.study import Study
-from experiments.cli.output import (
-    DONE,
-    FAILED,
-    INTERRUPTED,
-    command_line,
-    is_quiet,
-    listing,
-    print_error,
-    print_json,
-    print_note,
-    print_table,
-)
+from experiments.cli import output
 from experiments.cli.reproduce import Reproduce
 from experiments.inputs import reason
 from experiments.outputs import made_folder
@@ -101,10 +90,10 @@ def reproduce(asked: Reproduce) -> int:
         read_whole(Path(path))
     kept = {} if asked.against is None else kept_runs(asked.against, [find_class(name).name for name in PAPERS])
     if asked.against is not None and len(kept) < len(PAPERS):
-        print_note(f"{asked.against} has a kept run of {', '.join(kept)}; the others are not compared")
+        output.print_note(f"{asked.against} has a kept run of {', '.join(kept)}; the others are not compared")
     found = []
     for name in PAPERS:
-        print_note(f"{name}: {paper_of(find_class(name))}")
+        output.print_note(f"{name}: {paper_of(find_class(name))}")
         campaign = run(
             name,
             out=out / find_class(name).name,
@@ -112,26 +101,26 @@ def reproduce(asked: Reproduce) -> int:
             seed=asked.seed,
             workers=asked.workers,
             chosen=chosen[name],
-            command=command_line(),
-            quiet=is_quiet(),
+            command=output.command_line(),
+            quiet=output.is_quiet(),
             force=asked.force,
         )
         if campaign.interrupted:
-            print_error("interrupted; nothing finished is lost: the same command goes on where this one stopped")
-            return INTERRUPTED
+            output.print_error("interrupted; nothing finished is lost: the same command goes on where this one stopped")
+            return output.INTERRUPTED
         for failure in list(campaign.failed.values())[:1]:
-            print_error(f"{len(campaign.failed):,} cells of {name} failed, such as: {failure['error']}")
+            output.print_error(f"{len(campaign.failed):,} cells of {name} failed, such as: {failure['error']}")
         study = campaign.plan.study
         report = write_report(campaign, kept.get(study.name)) if campaign.done else None
         wall_s = sum(float(each["wall_s"]) for each in campaign.store.history())
         found.append(Reproduced(study, paper_of(type(study)), campaign, report, wall_s))
-    _write_index(out, found, scale=scale, seed=asked.seed, command=command_line())
+    _write_index(out, found, scale=scale, seed=asked.seed, command=output.command_line())
     if asked.json:
-        print_json(_answer(found, out, scale=scale, seed=asked.seed))
+        output.print_json(_answer(found, out, scale=scale, seed=asked.seed))
     else:
         _show(found, scale)
-    print_note(f"wrote {out / INDEX}, and a report for each paper beside it")
-    return FAILED if any(each.campaign.failed or each.against for each in found) else DONE
+    output.print_note(f"wrote {out / INDEX}, and a report for each paper beside it")
+    return output.FAILED if any(each.campaign.failed or each.against for each in found) else output.DONE
 
 
 def settings_of(
@@ -203,15 +192,17 @@ def _show(found: Sequence[Reproduced], scale: str) -> None:
         (each.study.name, origin, *(str(counted[verdict]) for verdict in _VERDICTS), f"{each.wall_s:,.0f}")
         for each, origin, counted in _rows(found)
     ]
-    table = listing(("study", "claims of", *figures), rows, figures=figures)
-    print_table(f"the claims of four papers, scale {scale}", table)
+    table = output.listing(("study", "claims of", *figures), rows, figures=figures)
+    output.print_table(f"the claims of four papers, scale {scale}", table)
     failing = [
         (each.study.name, claim.text, claim.place, claim.expected(), claim.found())
         for each in found
         for claim in each.failing()
     ]
     if failing:
-        print_table("what fails", listing(("study", "claim that fails", "source", "expected", "found"), failing))
+        output.print_table(
+            "what fails", output.listing(("study", "claim that fails", "source", "expected", "found"), failing)
+        )
     show_differences({each.study.name: each.against for each in found if each.against is not None})
 
 

@@ -4,18 +4,8 @@ import sys
 import time
 from typing import Final, Self
 
+from rich import progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.text import Text
 
 from simmodels.errors import printable
@@ -23,18 +13,18 @@ from simmodels.errors import printable
 _TENTHS: Final = 10
 
 
-class _Rate(ProgressColumn):
+class _Rate(progress.ProgressColumn):
     """How many cells are done in a second."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: progress.Task) -> Text:
         """Return the rate."""
         return Text("- cells/s" if task.speed is None else f"{task.speed:,.3g} cells/s")
 
 
-class _Failures(ProgressColumn):
+class _Failures(progress.ProgressColumn):
     """How many cells failed."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: progress.Task) -> Text:
         """Return the number, if there are any."""
         failed = task.fields.get("failed", 0)
         return Text(f"{failed:,} failed", style="bold red") if failed else Text("")
@@ -61,14 +51,14 @@ class Counting:
         self._lines = not self._seen and not quiet
         self._console = Console(stderr=True, highlight=False)
         self._begun = time.monotonic()
-        self._bar = Progress(
-            SpinnerColumn(),
-            TextColumn("cells"),
-            BarColumn(),
-            MofNCompleteColumn(),
+        self._bar = progress.Progress(
+            progress.SpinnerColumn(),
+            progress.TextColumn("cells"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
             _Rate(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
+            progress.TimeElapsedColumn(),
+            progress.TimeRemainingColumn(),
             _Failures(),
             console=self._console,
             transient=True,

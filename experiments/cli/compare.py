@@ -6,21 +6,10 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from experiments.calibration import sentences_of
+from experiments.cli import simulate
 from experiments.cli.demo import Demo
 from experiments.cli.derive import command
 from experiments.cli.output import Steps, command_line, print_json, print_line, print_table
-from experiments.cli.simulate import (
-    HOW,
-    WORK,
-    about,
-    answer_of,
-    close,
-    read,
-    remark_left_out,
-    require_outputs,
-    title_of,
-    write,
-)
 from experiments.comparing import JOBS, Comparison, calibration_of, compare, steps
 from experiments.option import OUT, POLICY, Force, Group, Json, Option
 from experiments.outputs import Outputs, made_folder, require_folder
@@ -88,21 +77,21 @@ def compare_policies(asked: Compare) -> int:
         raise RequestError(what, "omit one of them")
     request = asked.scenario.under([{**setup.options, **each.options} for each in policies])
     setup.require(policies)
-    require_outputs(request, setup, policies, wanted)
+    simulate.require_outputs(request, setup, policies, wanted)
     outputs = wanted.of_several(kind)
     if out is not None:
         require_folder(out)
     with Steps(1 + len(outputs) + steps(policies)) as shown:
-        scenario, setup, policies = read(request, setup, policies, wanted, shown)
+        scenario, setup, policies = simulate.read(request, setup, policies, wanted, shown)
         provenance = {"command": command_line(), "file": None if request.log is None else str(request.log.path)}
         made = compare(
             scenario, policies, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=asked.force
         )
-        remark_left_out(made.cells, scenario, shown)
-        failed = write(outputs, made.schedules, shown) if made.schedules else {}
+        simulate.remark_left_out(made.cells, scenario, shown)
+        failed = simulate.write(outputs, made.schedules, shown) if made.schedules else {}
     written = [path for path in outputs if made.schedules and path not in failed]
     _print(made, written, json=asked.json)
-    return close(made.cells, written, failed, _wrote(made))
+    return simulate.close(made.cells, written, failed, _wrote(made))
 
 
 def demo_workload(asked: Demo) -> Workload:
@@ -128,7 +117,7 @@ def demo(asked: Demo) -> int:
             scenario, chosen, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=asked.force
         )
     _print(made, (), json=asked.json)
-    return close(made.cells, (), {}, _wrote(made))
+    return simulate.close(made.cells, (), {}, _wrote(made))
 
 
 def _print(made: Comparison, more: Sequence[Path], *, json: bool) -> None:
@@ -138,16 +127,16 @@ def _print(made: Comparison, more: Sequence[Path], *, json: bool) -> None:
     calibration = None if logged is None else calibration_of(cells)
     if json:
         answer = {
-            **about(scenario, setup, policies),
+            **simulate.about(scenario, setup, policies),
             **({} if logged is None else {"as_logged": logged.metrics}),
             **({} if calibration is None else {"calibration": calibration.table()}),
-            "cells": [answer_of(cell) for cell in cells],
+            "cells": [simulate.answer_of(cell) for cell in cells],
         }
         files = [*made.files, *map(str, more)]
         print_json({**answer, "out": None if made.out is None else str(made.out), "files": files})
         return
     rows = cells if logged is None else [logged, *cells]
-    print_table(title_of(scenario, setup, policies), comparison_table(rows))
+    print_table(simulate.title_of(scenario, setup, policies), comparison_table(rows))
     if calibration is not None:
         first = f"{policies[0].name} (the first is taken for what you have)"
         for sentence in sentences_of(calibration, scenario.workload, first):
@@ -170,5 +159,5 @@ COMMAND: Final = command(
         "schedlab compare --workload log.swf --orders FCFS,SAF --threshold 40h --out results/orders",
         "schedlab compare --workload log.swf --clusters 2x64 --routers RoundRobin,EarliestStart --drop-oversized",
     ),
-    common=(*WORK, "orders", "heuristics", "bids", "routers", *HOW, "out", "gantt", "json", "quiet"),
+    common=(*simulate.WORK, "orders", "heuristics", "bids", "routers", *simulate.HOW, "out", "gantt", "json", "quiet"),
 )

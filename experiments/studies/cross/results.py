@@ -17,25 +17,11 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.judging import NOTHING, Evidence, StudyResults, Values, judge
 from experiments.campaigns.sentences import Compared, Point, Sentence, read_sentences
 from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows
-from experiments.studies.cross.settings import (
-    AWARE,
-    DECIDERS,
-    FIXED,
-    ONE_QUEUE,
-    QUEUES,
-    ROUTED,
-    ROUTED_ORDERS,
-    ROUTERS,
-    SERIES,
-    STEADY,
-    TARGETED,
-    UNAWARE,
-    period_of,
-)
+from experiments.studies.cross import settings
 
 SLOWDOWN: Final = "mean_bounded_slowdown"
 Rows: TypeAlias = NDArray[np.float64]
-RANKED: Final = (*QUEUES, AWARE)
+RANKED: Final = (*settings.QUEUES, settings.AWARE)
 """The deciders under which orders are ranked."""
 _SHOWN: Final = ("mean_wait_s", "goodput", "lost", "utilisation", "mean_slr")
 
@@ -118,19 +104,19 @@ class Key(NamedTuple):
 class CrossResults(StudyResults):
     """The results of the study, as they are asked for: a subject is a workload, or a capacity that changes."""
 
-    order = (*FIXED, *DECIDERS, *ROUTED)
+    order = (*settings.FIXED, *settings.DECIDERS, *settings.ROUTED)
     decide = "--scale paper, or more windows (--set replications=N)"
     replications = "windows"
 
     @cached_property
     def changing(self) -> list[str]:
         """The capacities other than the steady one, from the slowest walk to the fastest, as the design has them."""
-        return [name for name in self.results.texts("capacity") if name != STEADY]
+        return [name for name in self.results.texts("capacity") if name != settings.STEADY]
 
     @cached_property
     def fixed(self) -> list[str]:
         """The orders that stay the same."""
-        return [name for name in self.results.texts("order") if name in FIXED]
+        return [name for name in self.results.texts("order") if name in settings.FIXED]
 
     @property
     def places(self) -> Iterator[tuple[str, str]]:
@@ -183,7 +169,10 @@ class CrossResults(StudyResults):
     def rankings(self, capacity: str, pairs: Iterable[tuple[str, str]]) -> list[Key]:
         """Return, for each pair of workload and decider, the fixed orders on steady machines, then at a capacity."""
         return [
-            key for workload, decider in pairs for at in (STEADY, capacity) for key in self.keys(workload, at, decider)
+            key
+            for workload, decider in pairs
+            for at in (settings.STEADY, capacity)
+            for key in self.keys(workload, at, decider)
         ]
 
     def ranked(self, capacity: str) -> list[tuple[str, str]]:
@@ -209,8 +198,8 @@ class CrossResults(StudyResults):
             return [{"workload": workload, "decider": decider} for workload, decider in self.ranked(subject)]
         return [
             {"capacity": capacity, "order": order}
-            for capacity, order in product(self.results.texts("capacity"), ROUTED_ORDERS)
-            if len(self.values(SLOWDOWN, Key(subject, capacity, ONE_QUEUE, order)))
+            for capacity, order in product(self.results.texts("capacity"), settings.ROUTED_ORDERS)
+            if len(self.values(SLOWDOWN, Key(subject, capacity, settings.ONE_QUEUE, order)))
         ]
 
     def text(self, said: Sentence, on: Sequence[str]) -> str:
@@ -249,8 +238,8 @@ class CrossResults(StudyResults):
         knows, without = said.compared.alternatives
         orders, capacities = self.fixed, self.changing
         # Where an order means nothing for a decider, both stand under first come, first served.
-        stand = ["FCFS"] * len(orders) if knows == TARGETED else orders
-        judged = without if knows == TARGETED else knows
+        stand = ["FCFS"] * len(orders) if knows == settings.TARGETED else orders
+        judged = without if knows == settings.TARGETED else knows
         keys = [
             Key(on[0], capacity, decider, order)
             for decider, under in ((without, stand), (knows, stand), (judged, orders))
@@ -274,10 +263,10 @@ class CrossResults(StudyResults):
 
 
 def _in_words(capacity: str) -> str:
-    period_s = period_of(capacity)
+    period_s = settings.period_of(capacity)
     if period_s is not None:
         return f"with a change of the machines each {period_s:g} s"
-    return "on machines that follow the series" if capacity == SERIES else "on steady machines"
+    return "on machines that follow the series" if capacity == settings.SERIES else "on steady machines"
 
 
 def halves_agree(found: CrossResults) -> float | None:
@@ -287,7 +276,7 @@ def halves_agree(found: CrossResults) -> float | None:
     """
     taus = []
     for workload, decider in product(found.results.texts("workload"), RANKED):
-        rows = found.ordered(workload, STEADY, decider)
+        rows = found.ordered(workload, settings.STEADY, decider)
         if rows is not None and min(rows.shape) > 1:
             means = np.concatenate((rows[::2].mean(axis=0), rows[1::2].mean(axis=0)))
             taus.append(float(tau(means[None], 1, len(found.fixed))))
@@ -357,7 +346,7 @@ def _policies(found: CrossResults) -> Iterator[dict[str, Any]]:
 
 def _ranks(found: CrossResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload, capacity and decider: the rank of each fixed order by geometric mean slowdown."""
-    for (workload, capacity), decider in product(found.places, DECIDERS):
+    for (workload, capacity), decider in product(found.places, settings.DECIDERS):
         rows = found.ordered(workload, capacity, decider) if len(found.fixed) > 1 else None
         if rows is not None:
             placed = ranks(rows.mean(axis=0)).astype(int).tolist()
@@ -373,7 +362,7 @@ def spread(found: CrossResults, workload: str, capacity: str, decider: str) -> f
 
 def awareness(found: CrossResults, workload: str, capacity: str) -> Effect | None:
     """Return how many times as large the slowdown of first fit is without knowledge of the risk, over the orders."""
-    return found.times(*(found.keys(workload, capacity, decider) for decider in (UNAWARE, AWARE)))
+    return found.times(*(found.keys(workload, capacity, decider) for decider in (settings.UNAWARE, settings.AWARE)))
 
 
 def _risk(found: CrossResults) -> Iterator[dict[str, Any]]:
@@ -383,13 +372,13 @@ def _risk(found: CrossResults) -> Iterator[dict[str, Any]]:
         if effect is not None:
             worst = {
                 f"worst over best order, {name}": spread(found, workload, capacity, decider)
-                for name, decider in (("first fit", AWARE), *((name, name) for name in QUEUES))
+                for name, decider in (("first fit", settings.AWARE), *((name, name) for name in settings.QUEUES))
             }
             lost = {
                 f"lost, {name}": float(
                     np.mean([found.values("lost", key).mean() for key in found.keys(workload, capacity, decider)])
                 )
-                for name, decider in (("unaware", UNAWARE), ("aware", AWARE))
+                for name, decider in (("unaware", settings.UNAWARE), ("aware", settings.AWARE))
             }
             named = {"workload": workload, "capacity": capacity}
             yield {**named, **effect.columns("unaware over aware"), **worst, **lost}
@@ -397,8 +386,8 @@ def _risk(found: CrossResults) -> Iterator[dict[str, Any]]:
 
 def _routers(found: CrossResults) -> Iterator[dict[str, Any]]:
     """Hand out one row per workload, capacity, router and order: its slowdown over that of one queue."""
-    for (workload, capacity), router, order in product(found.places, ROUTERS, ROUTED_ORDERS):
-        of, against = (Key(workload, capacity, each, order) for each in (router, ONE_QUEUE))
+    for (workload, capacity), router, order in product(found.places, settings.ROUTERS, settings.ROUTED_ORDERS):
+        of, against = (Key(workload, capacity, each, order) for each in (router, settings.ONE_QUEUE))
         effect = found.times([of], [against])
         if effect is not None:
             named = {"workload": workload, "capacity": capacity, "router": router, "order": order}

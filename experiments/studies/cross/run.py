@@ -8,21 +8,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.cell import Cell
-from experiments.studies.cross.settings import (
-    AUCTION,
-    AWARE,
-    ONE_QUEUE,
-    QUEUES,
-    ROUTED,
-    ROUTERS,
-    SERIES,
-    STEADY,
-    TARGETED,
-    TUNERS,
-    UNAWARE,
-    Platform,
-    period_of,
-)
+from experiments.studies.cross import settings
 from experiments.studies.cross.work import Work
 from simmodels.clusters.capacity import Capacity
 from simmodels.clusters.site import Site
@@ -60,7 +46,7 @@ EARLIEST_END: Final = Bid("earliest_end", lambda start, estimate, speed: start +
 
 
 def capacities_of(
-    name: str, platform: Platform, clusters: int, *, length_s: float, seed: int, series: pd.DataFrame | None
+    name: str, platform: settings.Platform, clusters: int, *, length_s: float, seed: int, series: pd.DataFrame | None
 ) -> list[Capacity]:
     """Return how many machines of each cluster are on over time; together as many, on average, whatever the name.
 
@@ -80,9 +66,9 @@ def capacities_of(
         What ``series`` follows; None where nothing does.
     """
     each = platform if clusters == 1 else platform.half
-    if name == STEADY:
+    if name == settings.STEADY:
         return [Capacity(np.zeros(1), np.array([each.machines]))] * clusters
-    period_s = period_of(name)
+    period_s = settings.period_of(name)
     if period_s is not None:
         walks = [
             _walk(each, period_s, length_s, entropy(seed, "cluster", clusters, number)) for number in range(clusters)
@@ -98,7 +84,7 @@ def capacities_of(
 
 
 @lru_cache(maxsize=64)
-def _walk(platform: Platform, period_s: float, length_s: float, seed: int) -> Capacity:
+def _walk(platform: settings.Platform, period_s: float, length_s: float, seed: int) -> Capacity:
     """Return the first of many drawn walks with the mean over the window that is asked for."""
     number = 0
     while True:
@@ -119,7 +105,7 @@ def _later(walk: Capacity, by_s: float) -> Capacity:
     return Capacity(time_s, walk.machines)
 
 
-def _followed(series: pd.DataFrame, platform: Platform, length_s: float, uniform: float) -> Capacity:
+def _followed(series: pd.DataFrame, platform: settings.Platform, length_s: float, uniform: float) -> Capacity:
     """Return machines in proportion to a series from some instant on, within the bounds of the walks.
 
     What a machine needs is such that as many are on, on average over the window, as are asked for.
@@ -166,50 +152,50 @@ def summed(capacities: Sequence[Capacity]) -> Capacity:
 def simulated(cell: Cell) -> tuple[Schedule, list[Capacity]]:
     """Return the schedule of a cell, and how many machines of each cluster were on."""
     work: Work = cell.inputs[cell["workload"]]
-    platform, jobs, decider = Platform.of(cell.parameters), work.windows[cell.replication], cell["decider"]
+    platform, jobs, decider = settings.Platform.of(cell.parameters), work.windows[cell.replication], cell["decider"]
     capacities = capacities_of(
-        cell["capacity"], platform, 2 if decider in ROUTED else 1, length_s=cell["window_days"] * DAY,
-        seed=cell.seed_for("capacity"), series=cell.inputs.get(SERIES),
+        cell["capacity"], platform, 2 if decider in settings.ROUTED else 1, length_s=cell["window_days"] * DAY,
+        seed=cell.seed_for("capacity"), series=cell.inputs.get(settings.SERIES),
     )  # fmt: skip
-    if cell["order"] in TUNERS:
+    if cell["order"] in settings.TUNERS:
         return _tuned(cell, work, capacities[0]), capacities
     most = platform.machines + platform.radius
-    capacity = summed(capacities) if decider == ONE_QUEUE else capacities[0]
+    capacity = summed(capacities) if decider == settings.ONE_QUEUE else capacities[0]
     on: Site | list[Site] = Site(machines=most, cores_per_machine=platform.cores, capacity=capacity)
     how: dict[str, Any] = {"seed": cell.seed_for("decider"), "engine": cell["engine"]}
-    if decider == TARGETED:
+    if decider == settings.TARGETED:
         least = platform.machines - platform.radius
         how |= {"heuristic": "TargetAsap", "reference": work.reference, "least_machines": least}
         return simulate(jobs, on=on, **how), capacities
     how["order"] = work.learned if cell["order"] == "learned" else cell["order"]
-    if decider in {AWARE, UNAWARE}:
-        return simulate(jobs, on=on, heuristic="FirstFit", aware=decider == AWARE, **how), capacities
-    if decider in ROUTERS:  # each before two queues
+    if decider in {settings.AWARE, settings.UNAWARE}:
+        return simulate(jobs, on=on, heuristic="FirstFit", aware=decider == settings.AWARE, **how), capacities
+    if decider in settings.ROUTERS:  # each before two queues
         on = [
             Site(name=f"cluster {label}", machines=most // 2, cores_per_machine=platform.cores, capacity=each)
             for label, each in zip("ab", capacities, strict=True)
         ]
-    if decider == AUCTION:
+    if decider == settings.AUCTION:
         # A bid in seconds, and data that do not travel: so auctions and routers send jobs by the same rules.
         how |= {"bid": EARLIEST_END, "forward": True, "rebalance_s": cell["rebalance_s"], "network": "none", "ccr": 0.0}
-    elif decider in ROUTERS:
+    elif decider in settings.ROUTERS:
         how["router"] = decider
-    return simulate(jobs, on=on, backfilling=QUEUES.get(decider, "easy"), **how), capacities
+    return simulate(jobs, on=on, backfilling=settings.QUEUES.get(decider, "easy"), **how), capacities
 
 
 def _tuned(cell: Cell, work: Work, capacity: Capacity) -> Schedule:
     """Return the schedule of jobs in an order that a strategy chooses, period by period."""
     choices = ("FCFS", "SAF", "F2", work.learned)
-    bandit, decider, platform = cell["order"] == "bandit", cell["decider"], Platform.of(cell.parameters)
+    bandit, decider, platform = cell["order"] == "bandit", cell["decider"], settings.Platform.of(cell.parameters)
     strategy: Strategy = EpsilonGreedy(choices=choices, epsilon=_EPSILON) if bandit else FullFeedback(choices=choices)
     env = Environment(seed=cell.seed_for("decider"))
     cluster = Cluster(env, "cluster", machines=platform.machines + platform.radius, cores_per_machine=platform.cores)
     TraceCapacity(env, cluster, capacity)
     scheduler: QueueScheduler | FirstFit
-    if decider in QUEUES:
-        scheduler = QueueScheduler(env, cluster, backfilling=QUEUES[decider])
+    if decider in settings.QUEUES:
+        scheduler = QueueScheduler(env, cluster, backfilling=settings.QUEUES[decider])
     else:
-        scheduler = FirstFit(env, cluster, aware=decider == AWARE)
+        scheduler = FirstFit(env, cluster, aware=decider == settings.AWARE)
     Source(env, work.windows[cell.replication], into=scheduler)
     Tuner(env, (scheduler, "order"), strategy, period_s=cell["tune_h"] * HOUR)
     recorder = Recorder(env)

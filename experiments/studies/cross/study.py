@@ -10,18 +10,9 @@ from experiments.campaigns.cell import Cell, Rows
 from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Scale, Study
+from experiments.studies.cross import settings
 from experiments.studies.cross.results import CrossResults, findings_of, make_claims, make_tables
 from experiments.studies.cross.run import generated_series, measured, simulated
-from experiments.studies.cross.settings import (
-    DECIDERS,
-    ORDERS,
-    ROUTED,
-    SERIES,
-    STEADY,
-    WORKLOADS,
-    policies,
-    require_settings,
-)
 from experiments.studies.cross.work import Work, work_of
 from simmodels.units import DAY
 from workloads.capacities import read_series
@@ -54,17 +45,17 @@ class Cross(Study):
         "engine": "auto",
     }  # fmt: skip
     factors = {
-        "workload": WORKLOADS,
-        "capacity": (STEADY, "walk 14400", "walk 3600", "walk 1200", SERIES),
-        "decider": (*DECIDERS, *ROUTED),
-        "order": ORDERS,
+        "workload": settings.WORKLOADS,
+        "capacity": (settings.STEADY, "walk 14400", "walk 3600", "walk 1200", settings.SERIES),
+        "decider": (*settings.DECIDERS, *settings.ROUTED),
+        "order": settings.ORDERS,
     }
     scales = {
         "smoke": Scale(
             replications=5,
             judged=False,
             parameters={"window_days": 1.0, "warm_days": 0.25, "pairs": 20, "trials": 512},
-            factors={"workload": ("log", "workflows"), "capacity": (STEADY, "walk 1200")},
+            factors={"workload": ("log", "workflows"), "capacity": (settings.STEADY, "walk 1200")},
         ),
         "small": Scale(replications=10),
         "paper": Scale(replications=12),
@@ -86,9 +77,9 @@ class Cross(Study):
             A setting is out of range.
         """
         design = self.design(scale)
-        require_settings(design)
+        settings.require_settings(design)
         places = product(range(design.replications), design.factors["workload"], design.factors["capacity"])
-        for (replication, workload, capacity), (decider, order) in product(places, list(policies(design))):
+        for (replication, workload, capacity), (decider, order) in product(places, list(settings.policies(design))):
             factors = {"workload": workload, "capacity": capacity, "decider": decider, "order": order}
             yield Cell(factors, replication, seed, design.parameters)
 
@@ -101,19 +92,19 @@ class Cross(Study):
             A setting is out of range, a file cannot be read, or a log has not enough work for the windows.
         """
         design = self.design(scale)
-        require_settings(design)
+        settings.require_settings(design)
         of = design.parameters
         found: dict[str, Any] = {
             str(name): work_of(str(name), of, design.replications, self.seed) for name in design.factors["workload"]
         }
-        if SERIES in design.factors["capacity"]:
+        if settings.SERIES in design.factors["capacity"]:
             path, column = str(of["series"]), str(of["series_column"])
-            found[SERIES] = read_series(path, column=column or None) if path else generated_series(self.seed)
+            found[settings.SERIES] = read_series(path, column=column or None) if path else generated_series(self.seed)
         return found
 
     def uses(self, cell: Cell) -> Collection[str]:
         """Return the inputs of a cell: its workload, and the series where the machines follow it."""
-        return (cell["workload"], SERIES) if cell["capacity"] == SERIES else (cell["workload"],)
+        return (cell["workload"], settings.SERIES) if cell["capacity"] == settings.SERIES else (cell["workload"],)
 
     def run_cell(self, cell: Cell) -> Rows:
         """Return the figures of merit of one decider under one order."""

@@ -19,26 +19,8 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Sentence, read_sentences
 from experiments.campaigns.statistics import Effect, compared
 from experiments.studies.naming import log_name
-from experiments.studies.regression.paper import (
-    BLUE,
-    CTC,
-    FILE_OF,
-    LOGS,
-    SETS,
-    SYNTHETIC,
-    name_of,
-    set_of,
-)
+from experiments.studies.regression import paper, settings
 from experiments.studies.regression.results import RegressionResults
-from experiments.studies.regression.settings import (
-    METHODS,
-    ONLINE,
-    OWN,
-    SEVEN,
-    WAYS,
-    Method,
-    is_learned,
-)
 from simmodels.policies.polynomial import FORMS
 
 Share = Literal["all", "nearly all", "most"]
@@ -47,7 +29,7 @@ LEAST: Final[Mapping[Share, float]] = {"all": 1.0, "nearly all": 0.8, "most": 0.
 MARGIN: Final = 2.0
 """"As", "comparable" and "close" are within this factor; the paper states none."""
 
-_LEARNED_FROM: Final = ({"mode": "actual", "train": OWN},)
+_LEARNED_FROM: Final = ({"mode": "actual", "train": settings.OWN},)
 _MORE_WINDOWS: Final = "--scale paper, or logs with more windows"
 _WAITING: Final = "the orders that were left out, or logs on which jobs wait"
 _MOST_NOTED: Final = 3
@@ -66,13 +48,13 @@ SENTENCES: Final = read_sentences(
     ("inflated", "fitted", "windows"),
     {
         "FORMS": tuple(FORMS),
-        "SEVEN": SEVEN,
+        "SEVEN": settings.SEVEN,
         "POOR": ("FCFS", "SPT", "WFP3", "UNICEF"),
-        "SETS": SETS,
+        "SETS": paper.SETS,
         "FIGURE_3": _LEARNED_FROM,
         "TWICE": float(np.log10(MARGIN)),
         "5_TIMES": float(np.log10(5.0)),
-        "MORE_LOGS": f"the logs of {CTC} and {BLUE}: --workload generated,...",
+        "MORE_LOGS": f"the logs of {paper.CTC} and {paper.BLUE}: --workload generated,...",
         "MORE_DRAWS": "more draws of pairs: --set draws=N",
         "MORE_PAIRS": "more pairs: --set pairs=N",
     },
@@ -98,7 +80,7 @@ class OverAll(NamedTuple):
     """A sentence on workloads together, by a method: in words, the claim, and those on each that it is made of."""
 
     said: OnWorkloads
-    method: Method
+    method: settings.Method
     text: str
     claim: Claim
     parts: Sequence[tuple[str, Claim]]
@@ -108,7 +90,7 @@ def fit_claims(results: Results) -> Iterator[Claim]:
     """Hand out the claims about fits: on draws of pairs, and by each way of scoring."""
     found = RegressionResults(results)
     yield from judge(found, SENTENCES["inflated"])
-    for way in WAYS:
+    for way in settings.WAYS:
         yield from judge(found.by(way), SENTENCES["fitted"])
 
 
@@ -119,7 +101,7 @@ def over_workloads(results: Results) -> tuple[OverAll, ...]:
     They are made once for tables and claims: they take thousands of resamples for each window.
     """
     found, over_all = RegressionResults(results), list[OverAll]()
-    for method, said in product(METHODS, SENTENCES["windows"]):
+    for method, said in product(settings.METHODS, SENTENCES["windows"]):
         if method.scores is not None and not _is_of_forms(said):
             continue  # the same orders as with printed forms
         waiting = [name for name in results.texts("workload") if found.by(method).waits(name, _waiting_in(said))]
@@ -127,14 +109,14 @@ def over_workloads(results: Results) -> tuple[OverAll, ...]:
             _over_all(found.by(method, len(group.workloads)), said, group) for group in _grouped(said, method, waiting)
         ]
     claims = in_scope(
-        [each.claim for each in over_all], results, names={"workload": name_of}, given={"workload": FILE_OF}
+        [each.claim for each in over_all], results, names={"workload": paper.name_of}, given={"workload": paper.FILE_OF}
     )
     return tuple(each._replace(claim=claim) for each, claim in zip(over_all, claims, strict=True))
 
 
 def _is_of_forms(said: Sentence) -> bool:
     """Return whether a sentence is about an order that is learned."""
-    return any(map(is_learned, said.compared.alternatives))
+    return any(map(settings.is_learned, said.compared.alternatives))
 
 
 def _waiting_in(said: Sentence) -> str:
@@ -144,20 +126,20 @@ def _waiting_in(said: Sentence) -> str:
     return str(mode)
 
 
-def _grouped(said: Sentence, method: Method, workloads: Sequence[str]) -> Iterator[Group]:
+def _grouped(said: Sentence, method: settings.Method, workloads: Sequence[str]) -> Iterator[Group]:
     """Hand out the groups of workloads that are judged together.
 
     Of figure 3, the paper has the three that it learns from. Of figures 4 and 5 it has logs of real machines; what is
     generated is ours, and other logs are.
     """
     if said.on:
-        yield Group(said.on[0], [name for name in workloads if name_of(name) in said.on], said.on)
+        yield Group(said.on[0], [name for name in workloads if paper.name_of(name) in said.on], said.on)
         return
     own = said.compared.at == _LEARNED_FROM
-    kind, of = ("workloads", SETS) if own else ("logs", tuple(LOGS))
-    yield Group(kind, [name for name in workloads if name_of(name) in of], of)
-    generated = [name for name in workloads if set_of(name) == SYNTHETIC]
-    others = [name for name in workloads if name_of(name) not in of and name not in generated]
+    kind, of = ("workloads", paper.SETS) if own else ("logs", tuple(paper.LOGS))
+    yield Group(kind, [name for name in workloads if paper.name_of(name) in of], of)
+    generated = [name for name in workloads if paper.set_of(name) == paper.SYNTHETIC]
+    others = [name for name in workloads if paper.name_of(name) not in of and name not in generated]
     if others and not (own and method.scores is None):  # no form is printed for them
         yield Group(f"{kind} beside the paper's", others)
     if generated and not own:
@@ -204,11 +186,11 @@ def least_of(share: Share, workloads: int) -> dict[str, float]:
     return {"more_than": part} if share == "most" else {"at_least": part}
 
 
-def _scope(said: OnWorkloads, method: Method, group: Group) -> Scope:
+def _scope(said: OnWorkloads, method: settings.Method, group: Group) -> Scope:
     """Return what of the paper's workloads a sentence is about, by a method."""
     along = {"mode": (_waiting_in(said),), "queue_depth": (method.depth,)}
     return Scope(
-        at_each={"part": (ONLINE,), "workload": group.of},
+        at_each={"part": (settings.ONLINE,), "workload": group.of},
         along=along | ({"scores": (method.scores,)} if _is_of_forms(said) else {}),
         a_part_may="fail" if said.share == "all" else "neither",
     )

@@ -11,20 +11,8 @@ from experiments.campaigns.charts import Axis, Boxes, Chart, Heat, Lines, Panel,
 from experiments.campaigns.results import Results
 from experiments.drawing import PALETTE, Figure, label_plainly
 from experiments.studies.naming import log_name
+from experiments.studies.regression import settings
 from experiments.studies.regression.paper import SETS, SYNTHETIC, set_of
-from experiments.studies.regression.settings import (
-    CONVERGENCE,
-    FIT,
-    GENERATED,
-    MEASURE,
-    MODES,
-    ONLINE,
-    PRINTED,
-    SCORES,
-    SEVEN,
-    is_learned,
-    printed_order,
-)
 from simmodels.policies.polynomial import FORMS, Polynomial
 from simmodels.policies.priority import Priority
 from simmodels.units import HOUR
@@ -38,8 +26,8 @@ _WIDEST: Final = 256.0
 _TRIALS_PER_S: Final = 9.1e6
 _CHOSEN: Final = 256_000
 _WHAT: Final = {"actual": "actual runtimes", "estimates": "estimates", "backfilling": "estimates and EASY backfilling"}
-_SHORT: Final = {PRINTED: "print.", "swap-any": "swap", "uniform": "unif."}
-_COLOURS: Final = {scores: {"color": PALETTE[number]} for scores, number in zip(SCORES, (5, 1), strict=True)}
+_SHORT: Final = {settings.PRINTED: "print.", "swap-any": "swap", "uniform": "unif."}
+_COLOURS: Final = {scores: {"color": PALETTE[number]} for scores, number in zip(settings.SCORES, (5, 1), strict=True)}
 
 
 class _WithTime(Lines):
@@ -83,7 +71,7 @@ PRIORITIES: Final = Chart(
 _ONLINE: Final = Chart(
     mark=Boxes(),
     x=Axis("policy"),
-    y=(Axis(MEASURE, "AVGbsld", log=10),),
+    y=(Axis(settings.MEASURE, "AVGbsld", log=10),),
     by="queue_depth",
     panels="workload",
     panel_in=(3.6, 2.5),
@@ -95,15 +83,15 @@ _OWN: Final = replace(_ONLINE, across=1, panel_in=(7.2, 2.4), share="x")
 def figures(results: Results) -> dict[str, Figure]:
     """Return figures 1 to 5 of the paper."""
     rows = []
-    if len(converging := results.where(part=CONVERGENCE)):
+    if len(converging := results.where(part=settings.CONVERGENCE)):
         rows.append(("figure 1: how scores converge", *_converging(converging)))
-    printed = {training: {form: printed_order(form, training) for form in FORMS} for training in SETS}
+    printed = {training: {form: settings.printed_order(form, training) for form in FORMS} for training in SETS}
     rows.append(("figure 2: which job goes first, as printed", PRIORITIES, priorities(printed)))
-    for scores, fits in results.where(part=FIT).groupby("scores", sort=False):
+    for scores, fits in results.where(part=settings.FIT).groupby("scores", sort=False):
         rows.append((f"figure 2: which job goes first, {scores} scores", PRIORITIES, priorities(_fitted(fits))))
     names = results.texts("workload")
-    for number, mode in enumerate(MODES, 3):
-        table = results.where(part=ONLINE, mode=mode)
+    for number, mode in enumerate(settings.MODES, 3):
+        table = results.where(part=settings.ONLINE, mode=mode)
         actual = mode == "actual"
         others = [name for name in names if actual and set_of(name) is None]  # the paper learns from three workloads
         named = [name for name in names if name not in others]
@@ -155,20 +143,20 @@ def _online(table: pd.DataFrame, workloads: Sequence[str], *, own: bool) -> tupl
     """
 
     def policy(order: str, scores: str, workload: str, train: str) -> str:
-        if not is_learned(order):
+        if not settings.is_learned(order):
             return order
         # what is printed for a workload that the paper does not learn from is that of the generated set
-        generated = not own or (scores == PRINTED and set_of(workload) in {None, SYNTHETIC})
-        return f"{order} {_SHORT[scores]}" if train == (GENERATED if generated else workload) else ""
+        generated = not own or (scores == settings.PRINTED and set_of(workload) in {None, SYNTHETIC})
+        return f"{order} {_SHORT[scores]}" if train == (settings.GENERATED if generated else workload) else ""
 
-    shown = table[table["workload"].isin(workloads)].fillna({"scores": PRINTED, "queue_depth": np.inf})
+    shown = table[table["workload"].isin(workloads)].fillna({"scores": settings.PRINTED, "queue_depth": np.inf})
     keys = shown[["order", "scores", "workload", "train"]].itertuples(index=False, name=None)
     shown = shown.assign(policy=[policy(*key) for key in keys])
     learned = [f"{order} {scores}" for order in (FORMS if own else ("LIN",)) for scores in _SHORT.values()]
     counts = shown.groupby("workload")["replication"].nunique()
     depths = {depth: f"{depth:g} waiting jobs considered" for depth in sorted(shown["queue_depth"].unique())}
     names = {
-        "policy": {name: name for name in (*SEVEN[:-1], *learned)},
+        "policy": {name: name for name in (*settings.SEVEN[:-1], *learned)},
         "workload": {name: f"{log_name(name)}, {counts[name]} windows" for name in workloads if name in counts},
         "queue_depth": depths | {np.inf: "all waiting jobs considered"},
     }

@@ -19,16 +19,8 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
 from experiments.inputs import WorkloadFile, named_priority
+from experiments.studies.regression import learning
 from experiments.studies.regression.claims import claim_tables, fit_claims, over_workloads
-from experiments.studies.regression.learning import (
-    converging,
-    count_of_pairs,
-    count_of_trials,
-    inflation,
-    learn,
-    rows_of,
-    scored,
-)
 from experiments.studies.regression.paper import ELEMENTS, PAPER
 from experiments.studies.regression.results import RegressionResults, findings, make_tables
 from experiments.studies.regression.settings import (
@@ -163,15 +155,15 @@ class Regression(Study):
             names = scores_for(train, values)
             if not is_score_file(train) and (names or DRAW in values["part"]):
                 found[f"log of {train}"] = log = self._log(train, "train", of)
-                found[f"pairs of {train}"] = draw_pairs(log, count_of_pairs(train, of), seed=self.seed)
+                found[f"pairs of {train}"] = draw_pairs(log, learning.count_of_pairs(train, of), seed=self.seed)
             for name in names if forms else ():
-                table = (
-                    read_scores(train)
-                    if name == GIVEN
-                    else scored(found[f"pairs of {train}"], name, count_of_trials(name, of), of, self.seed)
-                )
+                if name == GIVEN:
+                    table = read_scores(train)
+                else:
+                    trials = learning.count_of_trials(name, of)
+                    table = learning.scored(found[f"pairs of {train}"], name, trials, of, self.seed)
                 for form in forms:
-                    found[_fit_name(train, name, form)] = learn(table, form, name, train)
+                    found[_fit_name(train, name, form)] = learning.learn(table, form, name, train)
         return found
 
     def uses(self, cell: Cell) -> Collection[str]:
@@ -184,12 +176,12 @@ class Regression(Study):
     def run_cell(self, cell: Cell) -> Rows:
         """Return one row per coefficient, form or number of trials; or the figures of merit of one window."""
         if cell["part"] == FIT:
-            return list(rows_of(cell.inputs[_fit_name(cell["train"], cell["scores"], cell["order"])]))
+            return list(learning.rows_of(cell.inputs[_fit_name(cell["train"], cell["scores"], cell["order"])]))
         if cell["part"] == DRAW:
             forms = [order for order in ORDERS if is_learned(order)]
-            return list(inflation(cell.inputs[f"log of {cell['train']}"], forms, cell))
+            return list(learning.inflation(cell.inputs[f"log of {cell['train']}"], forms, cell))
         if cell["part"] == CONVERGENCE:
-            return list(converging(cell.inputs[f"pairs of {cell['train']}"], cell))
+            return list(learning.converging(cell.inputs[f"pairs of {cell['train']}"], cell))
         window: Workload = cell.inputs[f"windows of {cell['workload']}"][cell.replication]
         if cell["mode"] == "actual":
             window = replace(window, estimate_s=window.runtime_s)

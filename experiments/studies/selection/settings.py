@@ -21,17 +21,9 @@ from simmodels.entities.source import Source
 from simmodels.errors import RequestError
 from simmodels.ground.numbers import Ints
 from simmodels.ground.streams import stream
+from simmodels.policies import selection
 from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.policies.selection import (
-    EXP3,
-    UCB1,
-    EpsilonGreedy,
-    FullFeedback,
-    Jobs,
-    RandomOrder,
-    Strategy,
-)
 from simmodels.results.schedule import Schedule
 from simmodels.simulate import simulate
 from simmodels.tuning import Feedback, Tuner, replay_tuned
@@ -177,7 +169,7 @@ def run_strategy(log: Workload, cell: Cell, name: str) -> tuple[Schedule, list[i
 
 
 def _by_processes(
-    world: World, strategy: Strategy, period_s: float, seed: int, name: str
+    world: World, strategy: selection.Strategy, period_s: float, seed: int, name: str
 ) -> tuple[Schedule, list[int]]:
     """Return the same by the SimPy engine; what a strategy simulates within is compiled on either."""
     env = Environment(seed=seed, start_s=float(world.trace.submit_s.min(initial=0.0)))
@@ -189,27 +181,27 @@ def _by_processes(
     return recorder.schedule(), tuner.tuning_run.used
 
 
-def strategy_of(kind: str, period: str, variant: str, of: Mapping[str, Any]) -> Strategy:
+def strategy_of(kind: str, period: str, variant: str, of: Mapping[str, Any]) -> selection.Strategy:
     """Return a strategy, with the settings of the variant, and those that were chosen."""
     program = variant == "program"
-    counts: Jobs = "started" if program else "finished"
+    counts: selection.Jobs = "started" if program else "finished"
     if kind == "random":
-        return RandomOrder()
+        return selection.RandomOrder()
     if kind == "ucb1":
-        return UCB1(counts=counts)
+        return selection.UCB1(counts=counts)
     if kind == "exp3":
-        return EXP3(counts=counts)
+        return selection.EXP3(counts=counts)
     if kind in {"bandit", "decaying"}:
         fades: float = of["epsilon_decay"]
         if kind == "decaying":
             fades = 0.5 ** (PERIODS[period] / (of["epsilon_half_life_weeks"] * WEEK))
         pseudo_jobs = 1.0 if program else 0.0
-        return EpsilonGreedy(
+        return selection.EpsilonGreedy(
             epsilon=of["epsilon"], epsilon_decay=fades, decay=of["decay"], counts=counts, pseudo_jobs=pseudo_jobs
         )
     noise = (NOISES[variant] if of["noise"] is None else of["noise"]) if kind == "noisy" else 0.0
     noise_of: Literal["job", "period"] = "period" if program else "job"
-    return FullFeedback(decay=of["decay"], noise=noise, noise_of=noise_of, preload=program)
+    return selection.FullFeedback(decay=of["decay"], noise=noise, noise_of=noise_of, preload=program)
 
 
 # -- its rows ---------------------------------------------------------------------------------------
