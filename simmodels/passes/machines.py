@@ -9,7 +9,14 @@ from numba.experimental import structref
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Floats
 from simmodels.structures.arrays import grown
-from simmodels.structures.placement_state import FIRST_FIT, LENGTHS, NOWHERE, PLACEMENT_STATE
+from simmodels.structures.placement_state import (
+    FIRST_FIT,
+    LENGTHS,
+    NOWHERE,
+    PLACEMENT_STATE,
+    lengthen_machines,
+    lengthen_slots,
+)
 from simmodels.structures.profile import free_up
 from simmodels.structures.sorted_blocks import new_sorted_blocks
 
@@ -249,32 +256,21 @@ def new_placement_state(columns, demand, size, is_open, filled, placing, lengths
     """
     kind = placing.kind
     made = structref.new(PLACEMENT_STATE)
-    slots = demand.size
     machines = is_open.size
     made.submit, made.length, made.estimate = columns
     made.cores = demand
     made.left = made.length.copy()
-    made.weight = np.zeros(slots)
-    made.machine = np.full(slots, NOWHERE)
-    made.start = np.full(slots, np.inf)
-    made.place = np.full(slots, NOWHERE)
-    made.before = np.full(slots, NOWHERE)
-    made.after = np.full(slots, NOWHERE)
+    lengthen_slots(made, demand.size)
+    lengthen_machines(made, machines)
     made.size = size
-    made.open = np.zeros(machines, np.bool_)
-    made.rank = np.full(machines, NOWHERE)
-    made.ranked = np.empty(machines, np.int64)
     made.free = np.full(machines, size)
-    made.first = np.full(machines, NOWHERE)
     made.waiting = new_sorted_blocks(64)
     made.placed = np.empty(64, np.int64)
     made.rules = placing
-    made.key = np.zeros(slots)
     made.ordered, made.moving, made.order = queueing.ordered, queueing.moving, queueing.order
     made.draw, made.rows = queueing.draw, queueing.rows
     made.refused = NOWHERE
     made.filled = filled
-    made.fill = np.empty(machines, np.int64)
     for i in range(machines):
         made.fill[filled[i]] = i
     leaves = 1
@@ -291,7 +287,6 @@ def new_placement_state(columns, demand, size, is_open, filled, placing, lengths
     made.least_left = np.full(LENGTHS, np.inf)
     made.least_cores = np.full(widths, size + 1)
     made.likely = np.empty(min(2 * placing.distance + 1, machines))
-    made.plans = np.zeros(machines, np.int64)
     made.heap = np.empty(64, np.int64)
     made.use = placing.use
     made.use_since = now

@@ -9,8 +9,7 @@ from simmodels.ground.signals import heed_signals
 from simmodels.passes import fair_share
 from simmodels.passes.keys import key_of, refuse
 from simmodels.passes.limiting import release_all
-from simmodels.structures.arrays import grown
-from simmodels.structures.queue_state import CONSERVATIVE
+from simmodels.structures.queue_state import CONSERVATIVE, lengthen_entries
 from simmodels.structures.sorted_blocks import new_sorted_blocks, refill, sort_pairs
 
 _AHEAD: Final = -float("inf")  # the key of warm and overdue jobs: before all others, among themselves by slot
@@ -86,14 +85,15 @@ def sort_again(queue, ordered, order, row, key, now):
 
 
 @compiled
-def _lengthen_scratch(queue):
-    """Make the scratch twice as long as the queue."""
-    room = 2 * (queue.waiting.size + queue.hidden)
-    queue.placed = np.empty(room, np.int64)
-    queue.slots = np.empty(room, np.int64)
-    queue.slots2 = np.empty(room, np.int64)
-    queue.ends = np.empty(room, np.float64)
-    queue.ends2 = np.empty(room, np.float64)
+def _lengthen_scratch(queue, entries):
+    lengthen_entries(queue, entries)
+
+
+@inlined
+def let_start(queue, starts):
+    """Let there be room for as many starts in one decision."""
+    if starts > queue.placed.size:
+        _lengthen_scratch(queue, 2 * starts)
 
 
 @inlined
@@ -101,21 +101,7 @@ def make_scratch(queue):
     """Begin a decision: nothing has started, and the scratch is as long as the queue."""
     queue.begun = 0
     queue.backfilled = 0
-    if queue.waiting.size + queue.hidden > queue.placed.size:
-        _lengthen_scratch(queue)
-
-
-@compiled
-def _lengthen_placed(queue, room):
-    """Make the list of what starts longer."""
-    queue.placed = grown(queue.placed, room)
-
-
-@inlined
-def let_start(queue, starts):
-    """Let there be room for as many starts in one decision."""
-    if starts > queue.placed.size:
-        _lengthen_placed(queue, 2 * starts)
+    let_start(queue, queue.waiting.size + queue.hidden)
 
 
 @compiled

@@ -7,7 +7,7 @@ from simmodels.passes.limiting import count_submitted, note_size, release_all
 from simmodels.passes.queue_events import admit, expect
 from simmodels.structures.limit_state import count, held_slots, leave_outside
 from simmodels.structures.profile import copy_profile
-from simmodels.structures.queue_state import CONSERVATIVE, EASY, OUTSIDE, RUNNING
+from simmodels.structures.queue_state import CONSERVATIVE, EASY, OUTSIDE, RUNNING, lengthen_entries
 from simmodels.structures.sorted_blocks import insert, refill
 
 
@@ -88,10 +88,7 @@ def carry_on(queue, old, kept):
     queue.arrived = kept.size
     queue.warm_started = queue.warm - (old.warm - old.warm_started)
     queue.free = old.free
-    room = max(queue.placed.size, kept.size)
-    queue.ends, queue.slots = np.empty(room, np.float64), np.empty(room, np.int64)
-    queue.ends2, queue.slots2 = np.empty(room, np.float64), np.empty(room, np.int64)
-    queue.placed = np.empty(room, np.int64)
+    lengthen_entries(queue, max(queue.placed.size, kept.size))
     if queue.limited:
         for k in range(kept.size):
             if queue.phase[k] == OUTSIDE:

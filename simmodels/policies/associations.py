@@ -115,7 +115,7 @@ class Associations:
     def carried(self, slots: int) -> "Associations":
         """Return others that are where these are, for other slots."""
         made = Associations(self.shares, slots)
-        state.copy_fair(made.state, self.state)
+        made.state = state.copied_fair(self.state, slots)
         made._number, made._rows = dict(self._number), list(self._rows)
         made._read_columns()
         return made

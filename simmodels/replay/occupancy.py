@@ -15,7 +15,7 @@ from simmodels.replay.sleep import note_idle
 from simmodels.structures.arrays import grown, lowest
 from simmodels.structures.bits import WORD, from_on, has, least, span
 from simmodels.structures.sorted_blocks import sort_pairs
-from simmodels.structures.structure import Handle, Structure, copied
+from simmodels.structures.structure import Handle, Structure, columns_by, copied
 
 
 class Occupancy(Handle):
@@ -46,14 +46,15 @@ OCCUPANCY: Final = Structure(
         ("open", _W1),
         # by attempt, in order of start: its first run of machines; those of the next attempt follow
         ("first", _I1),
-        # by run of machines that follow each other and give as many cores each: the first, how many, cores of each
-        ("machine", _S1),
-        ("machines", _S1),
-        ("cores", _I1),
+        # a run: machines that follow each other and give as many cores each: the first, how many, cores of each
+        ("machine", _S1, "run"),
+        ("machines", _S1, "run"),
+        ("cores", _I1, "run"),
         ("runs", types.int64),
         ("attempts", types.int64),
     ],
 )
+_lengthen_runs = columns_by(OCCUPANCY, "run")
 
 
 @compiled
@@ -87,9 +88,7 @@ def new_occupancy(state, size, speed, first_of, jobs):
     made.open = np.zeros(machines // WORD + 1, np.uint64)
     made.first = np.empty(jobs + 64, np.int64)
     made.first[0] = 0
-    made.machine = np.empty(64 + _RUNS * jobs, np.int32)
-    made.machines = np.empty(64 + _RUNS * jobs, np.int32)
-    made.cores = np.empty(64 + _RUNS * jobs, np.int64)
+    _lengthen_runs(made, 64 + _RUNS * jobs)
     for cluster in range(first_of.size - 1):
         slowest = lowest(speed[first_of[cluster] : first_of[cluster + 1]])
         made.slowest[cluster] = slowest
@@ -123,25 +122,18 @@ def _next_listed(listed, machine):
 
 
 @compiled
-def _lengthen_attempts(occupancy, room):
-    """Let there be room for `room` attempts."""
-    occupancy.first = grown(occupancy.first, room)
-
-
-@compiled
-def _lengthen_runs(occupancy, room):
-    """Let there be room for `room` runs of machines."""
-    occupancy.machine, occupancy.machines = grown(occupancy.machine, room), grown(occupancy.machines, room)
-    occupancy.cores = grown(occupancy.cores, room)
+def _lengthen(occupancy, more):
+    if occupancy.attempts + 1 == occupancy.first.size:
+        occupancy.first = grown(occupancy.first, 2 * occupancy.first.size)
+    if occupancy.runs + more > occupancy.machine.size:
+        _lengthen_runs(occupancy, 2 * (occupancy.runs + more))
 
 
 @inlined
 def _make_room(occupancy, more):
     """Let there be room for another attempt, and for as many more runs of machines."""
-    if occupancy.attempts + 1 == occupancy.first.size:
-        _lengthen_attempts(occupancy, 2 * occupancy.first.size)
-    if occupancy.runs + more > occupancy.machine.size:
-        _lengthen_runs(occupancy, 2 * (occupancy.runs + more))
+    if occupancy.attempts + 1 == occupancy.first.size or occupancy.runs + more > occupancy.machine.size:
+        _lengthen(occupancy, more)
 
 
 @inlined

@@ -29,7 +29,7 @@ from simmodels.replay.outages import (
     say_who_comes,
 )
 from simmodels.replay.sleep import find_due, wake
-from simmodels.structures.structure import Handle, Structure, copied
+from simmodels.structures.structure import Handle, Structure, columns_by, copied
 
 
 class Power(Handle):
@@ -46,14 +46,14 @@ POWER: Final = Structure(
         # by machine
         ("state", _I1),  # see `simmodels.passes.switching`
         ("own", _I1),  # the same, as far as the capacity is concerned: without outages, the same array
-        ("by", _I1),  # the change by which it went
-        ("notified", _F1),  # when it was given notice
-        ("goes", _F1),  # when it goes, by what is announced; else infinity
+        ("by", _I1, "machine", -1),  # the change by which it went
+        ("notified", _F1, "machine", np.inf),  # when it was given notice
+        ("goes", _F1, "machine", np.inf),  # when it goes, by what is announced; else infinity
         ("own_goes", _F1),  # the same, by the capacity
         # beside outages
-        ("leaves", _I1),  # OPEN, NOTICED or DRAINING, whether it is on or off
-        ("why", _F1),  # how long before it went last it was asked for checkpoints; -1 if it was not
-        ("turn", _I1),  # the number of what held it off then, among those of the instant
+        ("leaves", _I1, "machine", switching.OPEN),  # OPEN, NOTICED or DRAINING, whether it is on or off
+        ("why", _F1, "machine", -1.0),  # how long before it went last it was asked for checkpoints; -1 if it was not
+        ("turn", _I1, "machine", 0),  # the number of what held it off then, among those of the instant
         ("outages", OUTAGES),
         ("change_said", types.int64),  # the order of the next change among outages
         # by change
@@ -73,6 +73,7 @@ POWER: Final = Structure(
         ("draining", types.boolean),  # kept, since a look at all machines at each event would be quadratic in them
     ],
 )
+_lengthen_machines = columns_by(POWER, "machine")
 
 
 class Changes(NamedTuple):
@@ -114,12 +115,7 @@ def new_power(state, changes, draws, outages, begin):
     made.state = state
     made.outages = outages
     made.own = state.copy() if outages.any else state
-    made.leaves = np.full(state.size, switching.OPEN)
-    made.why = np.full(state.size, -1.0)
-    made.turn = np.zeros(state.size, np.int64)
-    made.by = np.full(state.size, -1)
-    made.notified = np.full(state.size, np.inf)
-    made.goes = np.full(state.size, np.inf)
+    _lengthen_machines(made, state.size)
     made.own_goes = made.goes.copy() if outages.any else made.goes
     made.time, made.machines, made.notice = changes.time, changes.machines, changes.notice
     made.mode, made.notices = changes.mode, changes.notices

@@ -13,8 +13,7 @@ from simmodels.ground.compiled import compiled, inlined
 from simmodels.passes import switching
 from simmodels.passes.checkpointing import completed, lasts, leaves, left_if, worked
 from simmodels.structures import heap
-from simmodels.structures.arrays import grown
-from simmodels.structures.structure import Handle, Structure
+from simmodels.structures.structure import Handle, Structure, columns_by
 
 NOWHERE: Final = np.int64(-1)
 DONE: Final = 0
@@ -31,28 +30,28 @@ _I1 = types.int64[::1]
 RUNS: Final = Structure(
     Runs,
     [
-        # by attempt, in order of start
-        ("slot", _I1),
-        ("machine", _I1),  # its first one
-        ("speed", _F1),  # how many seconds of its job it does in a second
-        ("start", _F1),
-        ("end", _F1),
-        ("work", _F1),  # what it did that is not lost
-        ("warned", _F1),  # how long before it was lost a checkpoint was asked for; NaN if it was not
-        ("outcome", types.int8[::1]),
-        ("place", _I1),  # its place in the heap of ends
+        # attempts are in order of start
+        ("slot", _I1, "attempt"),
+        ("machine", _I1, "attempt"),  # its first one
+        ("speed", _F1, "attempt"),  # how many seconds of its job it does in a second
+        ("start", _F1, "attempt"),
+        ("end", _F1, "attempt"),
+        ("work", _F1, "attempt"),  # what it did that is not lost
+        ("warned", _F1, "attempt", np.nan),  # how long before it was lost a checkpoint was asked for; NaN if it was not
+        ("outcome", types.int8[::1], "attempt", UNDONE),
+        ("place", _I1, "attempt"),  # its place in the heap of ends
         ("count", types.int64),
-        ("heap", _I1),
+        ("heap", _I1, "attempt"),
         ("size", types.int64),
-        # by slot
-        ("now", _I1),  # the attempt that runs
+        # of jobs
+        ("now", _I1, "slot", NOWHERE),  # the attempt that runs
         ("whole", _F1),  # all its work
         ("estimate", _F1),  # the same, by its estimate
         ("undone", _F1),  # the work it has left
         ("kept", types.boolean[::1]),  # whether it has begun: what is left of it is known
         ("earlier", _F1),  # how long its attempt ran before the window
-        ("restart", _F1),  # what coming back takes it
-        ("requeues", _I1),  # how often in a row it was lost, and all the work of the attempt
+        ("restart", _F1, "slot", 0.0),  # what coming back takes it
+        ("requeues", _I1, "slot", 0),  # how often in a row it was lost, and all the work of the attempt
         ("most_requeues", types.int64),  # as often it may be
         ("stuck", types.boolean),  # whether one was lost more often
         ("repairs", types.int64),  # how often machines were repaired while all waited, if that was too often; else 0
@@ -62,12 +61,14 @@ RUNS: Final = Structure(
         ("coming_back", types.float64),
         # when machines were off
         ("since", _F1),  # by machine: since when it is; NaN while it is on
-        ("off", _I1),  # by span that is over: the machine
-        ("off_from", _F1),
-        ("off_to", _F1),
+        ("off", _I1, "span"),  # by span that is over: the machine
+        ("off_from", _F1, "span"),
+        ("off_to", _F1, "span"),
         ("spans", types.int64),
     ],
 )
+_lengthen_attempts, _lengthen_slots = columns_by(RUNS, "attempt"), columns_by(RUNS, "slot")
+_lengthen_spans = columns_by(RUNS, "span")
 
 
 @compiled
@@ -86,42 +87,23 @@ def new_runs(whole, estimate, earlier, machines, checkpoints, most_requeues):
         How often in succession a job may be lost, and all the work of the attempt.
     """
     made = structref.new(RUNS)
-    room = earlier.size + 64
-    made.slot = np.empty(room, np.int64)
-    made.machine = np.empty(room, np.int64)
-    made.speed = np.empty(room)
-    made.start = np.empty(room)
-    made.end = np.empty(room)
-    made.work = np.empty(room)
-    made.warned = np.empty(room)
-    made.outcome = np.empty(room, np.int8)
-    made.place = np.empty(room, np.int64)
-    made.heap = np.empty(room, np.int64)
-    made.now = np.full(earlier.size, NOWHERE)
+    _lengthen_attempts(made, earlier.size + 64)
+    _lengthen_slots(made, earlier.size)
+    _lengthen_spans(made, 64)
     made.whole = whole
     made.estimate = estimate
     made.undone = whole.copy()
     made.kept = earlier > 0.0
     made.earlier = earlier
-    made.restart = np.zeros(earlier.size)
-    made.requeues = np.zeros(earlier.size, np.int64)
     made.most_requeues = most_requeues
     made.interval, made.cost, made.coming_back = checkpoints
     made.since = np.full(machines, np.nan)
-    made.off = np.empty(64, np.int64)
-    made.off_from = np.empty(64)
-    made.off_to = np.empty(64)
     return made
 
 
 @compiled
 def _lengthen(runs, room):
-    """Let there be room for `room` attempts."""
-    runs.slot, runs.machine = grown(runs.slot, room), grown(runs.machine, room)
-    runs.speed, runs.warned = grown(runs.speed, room), grown(runs.warned, room)
-    runs.start, runs.end = grown(runs.start, room), grown(runs.end, room)
-    runs.work, runs.outcome = grown(runs.work, room), grown(runs.outcome, room)
-    runs.place, runs.heap = grown(runs.place, room), grown(runs.heap, room)
+    _lengthen_attempts(runs, room)
 
 
 @inlined
@@ -142,8 +124,6 @@ def begin_run(runs, slot, machine, speed, now, kill):
     runs.start[a] = now
     length, limit = lasts_by(runs, slot, speed)
     runs.end[a] = now + (min(length, limit) if kill else length)
-    runs.outcome[a] = UNDONE
-    runs.warned[a] = np.nan
     runs.count += 1
     runs.now[slot] = a
     runs.size = heap.push(runs.heap, runs.size, runs.end, runs.place, a)
@@ -251,9 +231,7 @@ def record_power(runs, states, now):
             runs.since[machine] = now
             continue
         if runs.spans == runs.off.size:
-            room = 2 * runs.spans
-            runs.off, runs.off_from = grown(runs.off, room), grown(runs.off_from, room)
-            runs.off_to = grown(runs.off_to, room)
+            _lengthen_spans(runs, 2 * runs.spans)
         runs.off[runs.spans] = machine
         runs.off_from[runs.spans] = runs.since[machine]
         runs.off_to[runs.spans] = now

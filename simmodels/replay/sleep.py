@@ -12,8 +12,7 @@ from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
 from simmodels.passes import switching
-from simmodels.structures.arrays import grown
-from simmodels.structures.structure import Handle, Structure
+from simmodels.structures.structure import Handle, Structure, columns_by
 
 
 class Sleep(Handle):
@@ -30,19 +29,18 @@ SLEEP: Final = Structure(
         ("after", types.float64),
         ("boot", types.float64),
         ("awake", types.int64),
-        # by machine
-        ("asleep", _B1),  # whether it is held off for this, also while it boots
-        ("boots", _B1),
-        ("on", _B1),  # as of the last change
+        ("asleep", _B1, "machine", False),  # whether it is held off for this, also while it boots
+        ("boots", _B1, "machine", False),
+        ("on", _B1, "machine", False),  # as of the last change
         # a list of those that became idle, in this order; some are busy again. By machine: when it did, infinity if it
         # is not in the list, and its neighbours there, where the last entry is both ends
-        ("since", _F1),
+        ("since", _F1, "machine", np.inf),
         ("before", _I1),
         ("after_it", _I1),
         # those that boot, in the order in which they come
-        ("coming", _I1),
-        ("comes", _F1),
-        ("said", _I1),  # in which order they said so, among the outages
+        ("coming", _I1, "boot"),
+        ("comes", _F1, "boot"),
+        ("said", _I1, "boot"),  # in which order they said so, among the outages
         ("coming_first", types.int64),
         ("coming_end", types.int64),
         ("sleeping", types.int64),  # how many are asleep, and do not boot
@@ -51,6 +49,7 @@ SLEEP: Final = Structure(
         ("rings", types.boolean),  # whether it looks at the end of this instant, whatever is decided
     ],
 )
+_lengthen_machines, _lengthen_boots = columns_by(SLEEP, "machine"), columns_by(SLEEP, "boot")
 
 
 @compiled
@@ -68,15 +67,10 @@ def new_sleep(after, boot, awake, state, begin):
     """
     made = structref.new(SLEEP)
     made.after, made.boot, made.awake = after, boot, awake
-    made.asleep = np.zeros(state.size, np.bool_)
-    made.boots = np.zeros(state.size, np.bool_)
-    made.on = np.zeros(state.size, np.bool_)
-    made.since = np.full(state.size, np.inf)
+    _lengthen_machines(made, state.size)
+    _lengthen_boots(made, 64)
     made.before = np.full(state.size + 1, state.size)
     made.after_it = np.full(state.size + 1, state.size)
-    made.coming = np.empty(64, np.int64)
-    made.comes = np.empty(64)
-    made.said = np.empty(64, np.int64)
     made.look = np.inf
     note_power(made, state, begin)
     return made
@@ -182,9 +176,7 @@ def wake(sleep, held, size, cores, machines, now, said):
             if sleep.boots[machine] or (cores <= 0 and machines <= 0):
                 continue
             if sleep.coming_end == sleep.coming.size:
-                room = 2 * sleep.coming_end
-                sleep.coming, sleep.comes = grown(sleep.coming, room), grown(sleep.comes, room)
-                sleep.said = grown(sleep.said, room)
+                _lengthen_boots(sleep, 2 * sleep.coming_end)
             said += 1
             k = sleep.coming_end
             sleep.coming[k], sleep.comes[k], sleep.said[k] = machine, now + sleep.boot, said

@@ -32,11 +32,14 @@ def move(_context: Any, array: Any, first: Any, count: Any, to: Any) -> Any:  # 
 
 
 @compiled
-def grown(column, room):
-    """Return an array of `room` entries that begins with the column; the rest is not initialised."""
+def grown(column, room, value=None):
+    """Return an array of `room` entries that begins with the column; the rest is `value`, or not initialised."""
     out = np.empty(room, column.dtype)
     for i in range(column.size):
         out[i] = column[i]
+    if value is not None:
+        for i in range(column.size, room):
+            out[i] = value
     return out
 
 
@@ -57,10 +60,14 @@ def lowest(column):
 
 
 @compiled
-def grown_rows(table, room):
-    """Return a table of `room` rows that begins with the table's; the rest is not initialised."""
+def grown_rows(table, room, value=None):
+    """Return a table of `room` rows that begins with the table's; the rest is `value`, or not initialised."""
     out = np.empty((room, table.shape[1]), table.dtype)
     for i in range(table.shape[0]):
         for j in range(table.shape[1]):
             out[i, j] = table[i, j]
+    if value is not None:
+        for i in range(table.shape[0], room):
+            for j in range(table.shape[1]):
+                out[i, j] = value
     return out

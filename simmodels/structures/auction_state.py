@@ -13,9 +13,9 @@ from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Ints
-from simmodels.structures.arrays import grown, put
+from simmodels.structures.arrays import put
 from simmodels.structures.signatures import BID_FUNCTION
-from simmodels.structures.structure import Handle, Structure, found_at
+from simmodels.structures.structure import Handle, Structure, columns_by, found_at
 from simmodels.work.curve import FOREVER
 
 # What a task is doing.
@@ -53,52 +53,49 @@ _B1 = types.int8[::1]
 AUCTION_STATE: Final = Structure(
     AuctionState,
     [
-        # columns by task
-        ("job", _I1),
-        ("runtime", _F1),  # seconds
-        ("cores", _I1),
-        ("kind", _I1),
-        ("rank", _F1),  # ticks
-        ("successor_sum", _F1),  # core-ticks
-        ("delay", _F1),  # seconds that its data travel
-        ("missing", _I1),  # predecessors that have not ended
-        ("phase", _B1),
-        ("start", _F1),
-        ("end", _F1),
-        ("cluster", _I1),
-        ("price", _F1),
-        ("ready", _F1),  # when its data are wherever it could run
-        ("bound", _F1),  # what its key is at least, until `expiry`
-        ("expiry", _F1),
-        ("ahead", _F1),  # how many ticks after the bound was set it expires
-        ("key", _F1),  # at the present auction; the least wins
-        ("place", _I1),  # in the heap of its group, by bound
-        ("fresh_place", _I1),  # in the heap of the auction, by key
-        ("turn", _I1),  # in the heap by expiry
-        ("first_successor", _I1),
-        ("successor", _I1),
-        ("first_predecessor", _I1),
-        ("predecessor", _I1),
-        # columns by job
-        ("first_task", _I1),
-        ("submit", _F1),  # seconds
-        ("critical_path", _F1),  # ticks
-        ("value", _F1),
-        ("deadline", _F1),  # ticks
-        ("first_point", _I1),
-        ("state", _B1),
-        ("left", _I1),  # tasks that have not ended
-        # the same, by job x queues + queue, if the bid asks for the longest critical path in the queue
-        ("queued", _I1),  # tasks that wait
-        ("by_length", _I1),  # place in the heap of jobs with waiting tasks, longest critical path first
-        ("shortness", _F1),  # - critical path
-        # columns by job again
-        ("finish", _F1),  # when it was done, starved or was rejected
-        ("purse", _F1),  # what it has left to pay with
-        # columns by point of a value curve
-        ("slr", _F1),
-        ("factor", _F1),
-        ("tail", _F1),
+        ("job", _I1, "task"),
+        ("runtime", _F1, "task"),  # seconds
+        ("cores", _I1, "task"),
+        ("kind", _I1, "task"),
+        ("rank", _F1, "task"),  # ticks
+        ("successor_sum", _F1, "task"),  # core-ticks
+        ("delay", _F1, "task"),  # seconds that its data travel
+        ("missing", _I1, "task"),  # predecessors that have not ended
+        ("phase", _B1, "task", COMING),
+        ("start", _F1, "task", np.nan),
+        ("end", _F1, "task", np.nan),
+        ("cluster", _I1, "task", -1),
+        ("price", _F1, "task", np.nan),
+        ("ready", _F1, "task", -np.inf),  # when its data are wherever it could run
+        ("bound", _F1, "task", 0.0),  # what its key is at least, until `expiry`
+        ("expiry", _F1, "task", np.inf),
+        ("ahead", _F1, "task", 1.0),  # how many ticks after the bound was set it expires
+        ("key", _F1, "task", 0.0),  # at the present auction; the least wins
+        ("place", _I1, "task", -1),  # in the heap of its group, by bound
+        ("fresh_place", _I1, "task", -1),  # in the heap of the auction, by key
+        ("turn", _I1, "task", -1),  # in the heap by expiry
+        ("first_successor", _I1, "task", 0),
+        ("successor", _I1, "edge"),
+        ("first_predecessor", _I1, "task", 0),
+        ("predecessor", _I1, "edge"),
+        ("first_task", _I1, "job", 0),
+        ("submit", _F1, "job"),  # seconds
+        ("critical_path", _F1, "job"),  # ticks
+        ("value", _F1, "job"),
+        ("deadline", _F1, "job"),  # ticks
+        ("first_point", _I1, "job", 0),
+        ("state", _B1, "job", EXPECTED),
+        ("left", _I1, "job"),  # tasks that have not ended
+        # the place of a job in a queue is job x queues + queue, if the bid asks for the longest critical path there
+        ("queued", _I1, "place", 0),  # tasks that wait
+        ("by_length", _I1, "place", -1),  # place in the heap of jobs with waiting tasks, longest critical path first
+        ("shortness", _F1, "place"),  # - critical path
+        ("finish", _F1, "job", np.nan),  # when it was done, starved or was rejected
+        ("purse", _F1, "job"),  # what it has left to pay with
+        # a point of a value curve
+        ("slr", _F1, "point"),
+        ("factor", _F1, "point"),
+        ("tail", _F1, "point"),
         # how many there are
         ("tasks", types.int64),
         ("jobs", types.int64),
@@ -164,6 +161,9 @@ AUCTION_STATE: Final = Structure(
         ("refused_at", types.float64),
     ],
 )
+_lengthen_tasks, _lengthen_edges = columns_by(AUCTION_STATE, "task"), columns_by(AUCTION_STATE, "edge")
+_lengthen_jobs, _lengthen_points = columns_by(AUCTION_STATE, "job"), columns_by(AUCTION_STATE, "point")
+_lengthen_places = columns_by(AUCTION_STATE, "place")
 
 
 auction_state_at = found_at(AUCTION_STATE)
@@ -228,10 +228,8 @@ class AuctionRules(NamedTuple):
 def new_auction_state(free, offers, apart, size, rules):
     """Return the state of an auction that knows no job yet; see `simmodels.passes.auction_events` for who calls it."""
     made = structref.new(AUCTION_STATE)
-    made.first_successor = np.zeros(1, np.int64)
-    made.first_predecessor = np.zeros(1, np.int64)
-    made.first_task = np.zeros(1, np.int64)
-    made.first_point = np.zeros(1, np.int64)
+    _lengthen_tasks(made, 1)
+    _lengthen_jobs(made, 1)
     made.free = free
     made.offers = offers
     made.apart = apart
@@ -280,53 +278,40 @@ def set_rules(auction, rules):
 
 
 @compiled
-def _written(column, at, values):
-    """Return the column with the values from `at` on; a longer one if it has no room."""
-    if at + values.size > column.size:
-        column = grown(column, at + values.size if column.size < 2 else max(2 * column.size, at + values.size))
-    put(column, at, values, values.size)
-    return column
+def _longer(size, entries):
+    """Return how long columns of a size become to have this many entries: at first just as long."""
+    return entries if size < 2 else max(2 * size, entries)
 
 
 @compiled
-def _filled(column, at, rows, value):
-    """Return the column with `rows` rows of a value from `at` on; a longer one if it has no room."""
-    if at + rows > column.size:
-        column = grown(column, at + rows if column.size < 2 else max(2 * column.size, at + rows))
-    for i in range(at, at + rows):
-        column[i] = value
-    return column
+def _make_room(auction, tasks, edges, jobs, points):
+    """Let there be room for as many more tasks, edges, jobs, and points of their value curves."""
+    tasks, edges = auction.tasks + tasks + 1, auction.first_successor[auction.tasks] + edges
+    jobs, points = auction.jobs + jobs + 1, auction.first_point[auction.jobs] + points
+    if tasks > auction.job.size:
+        _lengthen_tasks(auction, _longer(auction.job.size, tasks))
+    if edges > auction.successor.size:
+        _lengthen_edges(auction, _longer(auction.successor.size, edges))
+    if jobs > auction.submit.size:
+        _lengthen_jobs(auction, _longer(auction.submit.size, jobs))
+    if points > auction.slr.size:
+        _lengthen_points(auction, _longer(auction.slr.size, points))
 
 
 @compiled
 def _count_in(auction, tasks, jobs):
-    """Count in tasks and jobs whose columns are there: nothing has been done of them so far."""
-    n, k = auction.tasks, auction.jobs
-    auction.phase = _filled(auction.phase, n, tasks, COMING)
-    auction.start = _filled(auction.start, n, tasks, np.nan)
-    auction.end = _filled(auction.end, n, tasks, np.nan)
-    auction.cluster = _filled(auction.cluster, n, tasks, -1)
-    auction.price = _filled(auction.price, n, tasks, np.nan)
-    auction.ready = _filled(auction.ready, n, tasks, -np.inf)
-    auction.bound = _filled(auction.bound, n, tasks, 0.0)
-    auction.expiry = _filled(auction.expiry, n, tasks, np.inf)
-    auction.ahead = _filled(auction.ahead, n, tasks, 1.0)
-    auction.key = _filled(auction.key, n, tasks, 0.0)
-    auction.place = _filled(auction.place, n, tasks, -1)
-    auction.fresh_place = _filled(auction.fresh_place, n, tasks, -1)
-    auction.turn = _filled(auction.turn, n, tasks, -1)
-    auction.state = _filled(auction.state, k, jobs, EXPECTED)
-    auction.finish = _filled(auction.finish, k, jobs, np.nan)
-    auction.purse = _written(auction.purse, k, auction.value[k : k + jobs])
+    """Count in tasks and jobs whose columns are there."""
+    first = auction.jobs
+    auction.tasks += tasks
+    auction.jobs += jobs
+    put(auction.purse, first, auction.value[first:], jobs)
     if auction.needs_longest:
         queues = auction.lengths_size.size
-        auction.queued = _filled(auction.queued, k * queues, jobs * queues, 0)
-        auction.by_length = _filled(auction.by_length, k * queues, jobs * queues, -1)
-        auction.shortness = _written(
-            auction.shortness, k * queues, np.repeat(-auction.critical_path[k : k + jobs], queues)
-        )
-    auction.tasks = n + tasks
-    auction.jobs = k + jobs
+        places = auction.jobs * queues
+        if places > auction.queued.size:
+            _lengthen_places(auction, _longer(auction.queued.size, places))
+        for place in range(first * queues, places):
+            auction.shortness[place] = -auction.critical_path[place // queues]
 
 
 @compiled
@@ -336,33 +321,32 @@ def append(auction, tasks, edges, jobs, points):
     first_successor, successor, first_predecessor, predecessor = edges
     first_task, submit, critical_path, value, deadline, first_point = jobs
     slr, factor, tail = points
-    n, rows = auction.tasks, runtime.size
-    auction.runtime = _written(auction.runtime, n, runtime)
-    auction.cores = _written(auction.cores, n, cores)
-    auction.kind = _written(auction.kind, n, kind)
-    auction.rank = _written(auction.rank, n, rank)
-    auction.successor_sum = _written(auction.successor_sum, n, successor_sum)
-    auction.delay = _written(auction.delay, n, delay)
-    auction.job = _written(auction.job, n, job + auction.jobs)
-    auction.missing = _written(auction.missing, n, first_predecessor[1:] - first_predecessor[:-1])
-    before = auction.first_successor[n]
-    auction.first_successor = _written(auction.first_successor, n, first_successor + before)
-    auction.successor = _written(auction.successor, before, successor + n)
-    auction.first_predecessor = _written(auction.first_predecessor, n, first_predecessor + before)
-    auction.predecessor = _written(auction.predecessor, before, predecessor + n)
-    k = auction.jobs
-    curves = auction.first_point[k]
-    auction.first_task = _written(auction.first_task, k, first_task + n)
-    auction.submit = _written(auction.submit, k, submit)
-    auction.critical_path = _written(auction.critical_path, k, critical_path)
-    auction.value = _written(auction.value, k, value)
-    auction.deadline = _written(auction.deadline, k, deadline)
-    auction.first_point = _written(auction.first_point, k, first_point + curves)
-    auction.left = _written(auction.left, k, first_task[1:] - first_task[:-1])
-    auction.slr = _written(auction.slr, curves, slr)
-    auction.factor = _written(auction.factor, curves, factor)
-    auction.tail = _written(auction.tail, curves, tail)
-    _count_in(auction, rows, submit.size)
+    n, rows, k, more = auction.tasks, runtime.size, auction.jobs, submit.size
+    edge, edges, point, points = auction.first_successor[n], successor.size, auction.first_point[k], slr.size
+    _make_room(auction, rows, edges, more, points)
+    put(auction.runtime, n, runtime, rows)
+    put(auction.cores, n, cores, rows)
+    put(auction.kind, n, kind, rows)
+    put(auction.rank, n, rank, rows)
+    put(auction.successor_sum, n, successor_sum, rows)
+    put(auction.delay, n, delay, rows)
+    put(auction.job, n, job + k, rows)
+    put(auction.missing, n, first_predecessor[1:] - first_predecessor[:-1], rows)
+    put(auction.first_successor, n, first_successor + edge, rows + 1)
+    put(auction.successor, edge, successor + n, edges)
+    put(auction.first_predecessor, n, first_predecessor + edge, rows + 1)
+    put(auction.predecessor, edge, predecessor + n, edges)
+    put(auction.first_task, k, first_task + n, more + 1)
+    put(auction.submit, k, submit, more)
+    put(auction.critical_path, k, critical_path, more)
+    put(auction.value, k, value, more)
+    put(auction.deadline, k, deadline, more)
+    put(auction.first_point, k, first_point + point, more + 1)
+    put(auction.left, k, first_task[1:] - first_task[:-1], more)
+    put(auction.slr, point, slr, points)
+    put(auction.factor, point, factor, points)
+    put(auction.tail, point, tail, points)
+    _count_in(auction, rows, more)
 
 
 @compiled
@@ -380,26 +364,19 @@ def append_rigid(auction, submit, length, cores, kind, ccr):
     """
     n, k, point = auction.tasks, auction.jobs, auction.first_point[auction.jobs]
     runtime = length / auction.tick
-    auction.runtime = _filled(auction.runtime, n, 1, length)
-    auction.cores = _filled(auction.cores, n, 1, cores)
-    auction.kind = _filled(auction.kind, n, 1, kind)
-    auction.rank = _filled(auction.rank, n, 1, runtime)
-    auction.successor_sum = _filled(auction.successor_sum, n, 1, runtime * cores)
-    auction.delay = _filled(auction.delay, n, 1, np.ceil(ccr * runtime) * auction.tick)
-    auction.job = _filled(auction.job, n, 1, k)
-    auction.missing = _filled(auction.missing, n, 1, 0)
-    auction.first_successor = _filled(auction.first_successor, n + 1, 1, auction.first_successor[n])
-    auction.first_predecessor = _filled(auction.first_predecessor, n + 1, 1, auction.first_predecessor[n])
-    auction.first_task = _filled(auction.first_task, k + 1, 1, n + 1)
-    auction.submit = _filled(auction.submit, k, 1, submit)
-    auction.critical_path = _filled(auction.critical_path, k, 1, runtime)
-    auction.value = _filled(auction.value, k, 1, length * cores / auction.tick)
-    auction.deadline = _filled(auction.deadline, k, 1, np.inf)
-    auction.first_point = _filled(auction.first_point, k + 1, 1, point + len(_FOREVER))
-    auction.left = _filled(auction.left, k, 1, 1)
+    _make_room(auction, 1, 0, 1, len(_FOREVER))
+    auction.runtime[n], auction.cores[n], auction.kind[n] = length, cores, kind
+    auction.rank[n], auction.successor_sum[n] = runtime, runtime * cores
+    auction.delay[n] = np.ceil(ccr * runtime) * auction.tick
+    auction.job[n], auction.missing[n] = k, 0
+    auction.first_successor[n + 1] = auction.first_successor[n]
+    auction.first_predecessor[n + 1] = auction.first_predecessor[n]
+    auction.first_task[k + 1], auction.left[k] = n + 1, 1
+    auction.submit[k], auction.critical_path[k] = submit, runtime
+    auction.value[k], auction.deadline[k] = length * cores / auction.tick, np.inf
+    auction.first_point[k + 1] = point + len(_FOREVER)
     for slr, factor in _FOREVER:
-        auction.slr = _filled(auction.slr, point, 1, slr)
-        auction.factor = _filled(auction.factor, point, 1, factor)
-        auction.tail = _filled(auction.tail, point, 1, 0.0)  # no area follows a point at infinity
+        auction.slr[point], auction.factor[point] = slr, factor
+        auction.tail[point] = 0.0  # no area follows a point at infinity
         point += 1
     _count_in(auction, 1, 1)

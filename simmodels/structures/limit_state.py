@@ -16,9 +16,9 @@ from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.numbers import INT64_MAX
-from simmodels.structures.arrays import grown, grown_rows, put
+from simmodels.structures.arrays import put
 from simmodels.structures.sorted_blocks import SORTED_BLOCKS, copy_slots, new_sorted_blocks
-from simmodels.structures.structure import Handle, Structure
+from simmodels.structures.structure import Handle, Structure, columns_by
 
 
 class LimitState(Handle):
@@ -31,29 +31,28 @@ _I2 = types.int64[:, ::1]
 LIMIT_STATE: Final = Structure(
     LimitState,
     [
-        # by party
-        ("most", _I2),  # jobs, cores and core-seconds that it may have, and jobs that may be in the queue or run
-        ("used", _I2),  # and has
-        ("largest", _I2),  # the most cores and core-seconds of a job of it, of those that were in the queue
-        ("cohorts_held", _I1),  # how many cohorts wait for it
-        ("least_of_party", _I2),  # no job of these cohorts needs fewer cores, or core-seconds
-        ("shortest_of_party", _F1),  # or is shorter by its estimate
-        ("party_at", _I2),  # [party, list]: the slot at which its stand-in is; -1 where it has none
-        # by cohort
-        ("parties", _I2),  # of which its jobs are; -1 for none
-        ("jobs_held", _I1),  # how many of its jobs are held
-        ("least", _I2),  # none of these needs fewer cores, or core-seconds
-        ("shortest", _F1),  # or is shorter by its estimate
-        ("awaits", _I1),  # the party for which all of these wait; -1 if some may not have to
-        ("cohort_at", _I2),  # [cohort, list]: the slot at which it stands, for the party or in the queue's list; -1
-        ("first_outside", _I1),  # the first of its jobs that are outside the queue; -1
-        ("last_outside", _I1),
-        # by slot
-        ("cohort", _I1),
-        ("core_s", _I1),  # how many core-seconds it is expected to take
-        ("is_held", types.int8[::1]),
-        ("awaited", _I1),  # the party for which the cohort waits that stands at this slot
-        ("next_outside", _I1),  # the next job of its cohort that is outside; -1
+        # jobs, cores and core-seconds that a party may have, and jobs that may be in the queue or run
+        ("most", _I2, "party"),
+        ("used", _I2, "party", 0),  # and has
+        ("largest", _I2, "party", 0),  # the most cores and core-seconds of a job of it, of those that were in the queue
+        ("cohorts_held", _I1, "party", 0),  # how many cohorts wait for it
+        ("least_of_party", _I2, "party"),  # no job of these cohorts needs fewer cores, or core-seconds
+        ("shortest_of_party", _F1, "party"),  # or is shorter by its estimate
+        ("party_at", _I2, "party", -1),  # [party, list]: the slot at which its stand-in is; -1 where it has none
+        ("parties", _I2, "cohort", -1),  # of which its jobs are; -1 for none
+        ("jobs_held", _I1, "cohort", 0),  # how many of its jobs are held
+        ("least", _I2, "cohort"),  # none of these needs fewer cores, or core-seconds
+        ("shortest", _F1, "cohort"),  # or is shorter by its estimate
+        ("awaits", _I1, "cohort", -1),  # the party for which all of these wait; -1 if some may not have to
+        # [cohort, list]: the slot at which it stands, for the party or in the queue's list; -1
+        ("cohort_at", _I2, "cohort", -1),
+        ("first_outside", _I1, "cohort", -1),  # the first of its jobs that are outside the queue; -1
+        ("last_outside", _I1, "cohort", -1),
+        ("cohort", _I1, "slot", 0),
+        ("core_s", _I1, "slot", 0),  # how many core-seconds it is expected to take
+        ("is_held", types.int8[::1], "slot", 0),
+        ("awaited", _I1, "slot", 0),  # the party for which the cohort waits that stands at this slot
+        ("next_outside", _I1, "slot", -1),  # the next job of its cohort that is outside; -1
         # the lists: by order and by backfill order
         ("jobs", SORTED_BLOCKS),  # the held jobs; lanes are cohorts
         ("backfill_jobs", SORTED_BLOCKS),
@@ -68,32 +67,21 @@ LIMIT_STATE: Final = Structure(
         ("tightened", types.boolean),  # whether jobs that had a reservation may be over a limit now
     ],
 )
+_lengthen_parties, _lengthen_cohorts = columns_by(LIMIT_STATE, "party"), columns_by(LIMIT_STATE, "cohort")
+lengthen_slots = columns_by(LIMIT_STATE, "slot")
 
 
 @compiled
 def new_limits(slots, columns, parties, counts_submitted):
     """Return the state of limits with room for slots, each of `columns` parties at most, and for parties."""
     limits = structref.new(LIMIT_STATE)
-    limits.most = np.zeros((parties, 4), np.int64)
-    limits.used = np.zeros((parties, 4), np.int64)
-    limits.largest = np.zeros((parties, 2), np.int64)
-    limits.cohorts_held = np.zeros(parties, np.int64)
-    limits.least_of_party = np.zeros((parties, 2), np.int64)
-    limits.shortest_of_party = np.zeros(parties, np.float64)
-    limits.party_at = np.full((parties, 2), -1)
-    limits.parties = np.full((parties, columns), -1)
-    limits.jobs_held = np.zeros(parties, np.int64)
-    limits.least = np.zeros((parties, 2), np.int64)
-    limits.shortest = np.zeros(parties, np.float64)
-    limits.awaits = np.full(parties, -1)
-    limits.cohort_at = np.full((parties, 2), -1)
-    limits.first_outside = np.full(parties, -1)
-    limits.last_outside = np.full(parties, -1)
-    limits.cohort = np.zeros(slots, np.int64)
-    limits.core_s = np.zeros(slots, np.int64)
-    limits.is_held = np.zeros(slots, np.int8)
-    limits.awaited = np.zeros(slots, np.int64)
-    limits.next_outside = np.full(slots, -1)
+    limits.most = limits.used = np.empty((0, 4), np.int64)
+    limits.largest = limits.least_of_party = limits.party_at = np.empty((0, 2), np.int64)
+    limits.parties = np.empty((0, columns), np.int64)
+    limits.least = limits.cohort_at = np.empty((0, 2), np.int64)
+    _lengthen_parties(limits, parties)
+    _lengthen_cohorts(limits, parties)
+    lengthen_slots(limits, slots)
     limits.jobs = new_sorted_blocks(1)
     limits.backfill_jobs = new_sorted_blocks(1)
     limits.cohorts = new_sorted_blocks(1)
@@ -112,34 +100,11 @@ def held_slots(limits):
 
 
 @compiled
-def grow_slots(limits, slots):
-    """Make room for `slots` slots."""
-    before = limits.is_held.size
-    limits.cohort = grown(limits.cohort, slots)
-    limits.core_s = grown(limits.core_s, slots)
-    limits.is_held = grown(limits.is_held, slots)
-    limits.is_held[before:] = 0
-    limits.awaited = grown(limits.awaited, slots)
-    limits.next_outside = grown(limits.next_outside, slots)
-
-
-@compiled
 def set_party(limits, party, jobs, cores, core_s, submitted):
     """Say what a party may have, the next one that is not known; there is room for more of them then."""
-    known = limits.most.shape[0]
-    if party == known:
-        limits.most = grown_rows(limits.most, 2 * known)
-        limits.used = grown_rows(limits.used, 2 * known)
-        limits.largest = grown_rows(limits.largest, 2 * known)
-        limits.cohorts_held = grown(limits.cohorts_held, 2 * known)
-        limits.least_of_party = grown_rows(limits.least_of_party, 2 * known)
-        limits.shortest_of_party = grown(limits.shortest_of_party, 2 * known)
-        limits.party_at = grown_rows(limits.party_at, 2 * known)
+    if party == limits.most.shape[0]:
+        _lengthen_parties(limits, 2 * party)
     limits.most[party] = jobs, cores, core_s, submitted
-    limits.used[party] = 0
-    limits.largest[party] = 0
-    limits.cohorts_held[party] = 0
-    limits.party_at[party] = -1
 
 
 @compiled
@@ -147,21 +112,9 @@ def set_cohorts(limits, first, parties):
     """Say of which parties cohorts are, a row each: those from the next one that is not known."""
     known, last = limits.parties.shape[0], first + len(parties)
     if last > known:
-        room = max(2 * known, last)
-        limits.parties = grown_rows(limits.parties, room)
-        limits.jobs_held = grown(limits.jobs_held, room)
-        limits.least = grown_rows(limits.least, room)
-        limits.shortest = grown(limits.shortest, room)
-        limits.awaits = grown(limits.awaits, room)
-        limits.cohort_at = grown_rows(limits.cohort_at, room)
-        limits.first_outside = grown(limits.first_outside, room)
-        limits.first_outside[known:] = -1
-        limits.last_outside = grown(limits.last_outside, room)
+        _lengthen_cohorts(limits, max(2 * known, last))
     for cohort in range(first, last):
         put(limits.parties[cohort], 0, parties[cohort - first], parties.shape[1])
-    limits.jobs_held[first:last] = 0
-    limits.awaits[first:last] = -1
-    limits.cohort_at[first:last] = -1
 
 
 @compiled

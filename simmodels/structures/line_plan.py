@@ -13,7 +13,7 @@ from numba.experimental import structref
 from simmodels.ground.compiled import compiled
 from simmodels.structures.arrays import grown
 from simmodels.structures.profile import PROFILE, new_profile
-from simmodels.structures.structure import Handle, Structure, found_at
+from simmodels.structures.structure import Handle, Structure, columns_by, found_at
 
 _SHAPES: Final = 256  # of which the plan remembers how early they could start; a power of 2
 
@@ -30,30 +30,30 @@ LINE_PLAN: Final = Structure(
         ("profile", PROFILE),  # the cores that are free beside what runs and all entries
         ("aside", PROFILE),  # scratch: the profile of another line
         ("total", types.int64),  # cores that are free or taken by what runs
-        # by entry
         ("entries", types.int64),
         ("queued", types.int64),  # how many of them are in the queue, within its depth: the first ones
         ("new", types.int64),  # how many have been submitted since the last decision: the last ones
-        ("slot", _I1),
-        ("cores", _I1),
-        ("length", _F1),
-        ("start", _F1),  # infinity from the first entry on that gets no hole
+        ("slot", _I1, "entry"),
+        ("cores", _I1, "entry"),
+        ("length", _F1, "entry"),
+        ("start", _F1, "entry"),  # infinity from the first entry on that gets no hole
         # what runs
         ("runs", types.int64),
         ("running", _I1),
-        # by slot
-        ("since", _F1),  # when the job is planned to start; -infinity if it ran when the plan was made
-        ("until", _F1),  # until when the profile has its cores taken; NaN if it is not in the plan
-        ("taken", _I1),  # these cores
-        ("ended", types.boolean[::1]),  # scratch: it has ended since the last decision
-        # by shape (cores and length), wherever that is kept: no job of it starts earlier
-        ("shape_cores", _I1),
-        ("shape_length", _F1),
-        ("shape_start", _F1),
+        ("since", _F1, "slot"),  # when the job is planned to start; -infinity if it ran when the plan was made
+        ("until", _F1, "slot", np.nan),  # until when the profile has its cores taken; NaN if it is not in the plan
+        ("taken", _I1, "slot"),  # these cores
+        ("ended", types.boolean[::1], "slot", False),  # scratch: it has ended since the last decision
+        # of a shape (cores and length), wherever that is kept: no job of it starts earlier
+        ("shape_cores", _I1, "shape", 0),
+        ("shape_length", _F1, "shape"),
+        ("shape_start", _F1, "shape"),
         # scratch: the slots in line
         ("line", _I1),
     ],
 )
+_lengthen_entries, _lengthen_slots = columns_by(LINE_PLAN, "entry"), columns_by(LINE_PLAN, "slot")
+_lengthen_shapes = columns_by(LINE_PLAN, "shape")
 
 
 line_plan_at = found_at(LINE_PLAN)
@@ -66,14 +66,9 @@ def new_line_plan():
     made.profile = new_profile(0.0, 0)
     made.aside = new_profile(0.0, 0)
     made.total = -1
-    made.slot = np.empty(64, np.int64)
-    made.cores = np.empty(64, np.int64)
-    made.length = np.empty(64)
-    made.start = np.empty(64)
+    _lengthen_entries(made, 64)
+    _lengthen_shapes(made, _SHAPES)
     made.running = np.empty(64, np.int64)
-    made.shape_cores = np.zeros(_SHAPES, np.int64)
-    made.shape_length = np.empty(_SHAPES)
-    made.shape_start = np.empty(_SHAPES)
     made.line = np.empty(64, np.int64)
     return made
 
@@ -81,20 +76,10 @@ def new_line_plan():
 @compiled
 def make_room(plan, slots, entries, runs):
     """Have room for this many slots, entries and running jobs."""
-    old = plan.until.size
-    if old < slots:
-        plan.since = grown(plan.since, 2 * slots)
-        plan.until = grown(plan.until, 2 * slots)
-        plan.taken = grown(plan.taken, 2 * slots)
-        plan.ended = grown(plan.ended, 2 * slots)
-        for slot in range(old, 2 * slots):
-            plan.until[slot] = np.nan
-            plan.ended[slot] = False
+    if plan.until.size < slots:
+        _lengthen_slots(plan, 2 * slots)
     if plan.slot.size < entries:
-        plan.slot = grown(plan.slot, 2 * entries)
-        plan.cores = grown(plan.cores, 2 * entries)
-        plan.length = grown(plan.length, 2 * entries)
-        plan.start = grown(plan.start, 2 * entries)
+        _lengthen_entries(plan, 2 * entries)
     if plan.line.size < entries:
         plan.line = np.empty(2 * entries, np.int64)
     if plan.running.size < runs:

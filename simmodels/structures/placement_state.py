@@ -13,10 +13,9 @@ import numpy as np
 from numba import types
 
 from simmodels.ground.compiled import compiled
-from simmodels.structures.arrays import grown
 from simmodels.structures.signatures import KEY_FUNCTION
 from simmodels.structures.sorted_blocks import SORTED_BLOCKS
-from simmodels.structures.structure import Handle, Structure
+from simmodels.structures.structure import Handle, Structure, columns_by
 
 FIRST_FIT: Final = 0
 TARGET_STRETCH: Final = 1
@@ -107,33 +106,33 @@ PLACEMENT_STATE: Final = Structure(
     PlacementState,
     [
         # columns by slot
-        ("submit", _F1),
-        ("length", _F1),
-        ("left", _F1),  # how long its next run takes
-        ("estimate", _F1),  # how long it may take, by its estimate
-        ("cores", _I1),
-        ("weight", _F1),  # the share of the reference's work in jobs at least as long: its category
-        ("machine", _I1),  # where it runs or is planned; NOWHERE while it waits
-        ("start", _F1),  # when it is planned to start
-        ("place", _I1),  # its place in the heap of planned starts
-        ("before", _I1),  # its neighbours among those that run on its machine
-        ("after", _I1),
+        ("submit", _F1, "job"),
+        ("length", _F1, "job"),
+        ("left", _F1, "job"),  # how long its next run takes
+        ("estimate", _F1, "job"),  # how long it may take, by its estimate
+        ("cores", _I1, "job"),
+        ("weight", _F1, "slot", 0.0),  # the share of the reference's work in jobs at least as long: its category
+        ("machine", _I1, "slot", NOWHERE),  # where it runs or is planned; NOWHERE while it waits
+        ("start", _F1, "slot", np.inf),  # when it is planned to start
+        ("place", _I1, "slot", NOWHERE),  # its place in the heap of planned starts
+        ("before", _I1, "slot", NOWHERE),  # its neighbours among those that run on its machine
+        ("after", _I1, "slot", NOWHERE),
         ("arrived", types.int64),  # slots below this have arrived
         # machines
         ("size", types.int64),  # the cores of each
-        ("open", _B1),
-        ("rank", _I1),  # by machine; NOWHERE for those that are not open
-        ("ranked", _I1),  # the open machines, in order
+        ("open", _B1, "machine", False),
+        ("rank", _I1, "machine", NOWHERE),  # by machine; NOWHERE for those that are not open
+        ("ranked", _I1, "machine"),  # the open machines, in order
         ("alive", types.int64),  # how many are open
         ("free", _I1),
-        ("first", _I1),  # the first of those that run there
+        ("first", _I1, "machine", NOWHERE),  # the first of those that run there
         # the queue: what waits (first fit), or what is planned and has not started (targets)
         ("waiting", SORTED_BLOCKS),
         ("placed", _I1),  # the slots that start
         ("count", types.int64),
         ("rules", _RULES),
         # first fit
-        ("key", _F1),  # by slot, of those that wait; 0 by submission
+        ("key", _F1, "slot", 0.0),  # by slot, of those that wait; 0 by submission
         ("ordered", types.boolean),  # whether the queue has an order other than that of submission
         ("order", KEY_FUNCTION),
         ("moving", types.boolean),  # it is computed again whenever jobs could start
@@ -141,7 +140,7 @@ PLACEMENT_STATE: Final = Structure(
         ("rows", types.float64[:, ::1]),  # what the order names beyond these, see `simmodels.policies.rows`
         ("refused", types.int64),  # the slot for which it gave no number; NOWHERE when none
         ("refused_at", types.float64),  # when that was
-        ("fill", _I1),  # the place of each machine in the fill order
+        ("fill", _I1, "machine"),  # the place of each machine in the fill order
         ("filled", _I1),  # the machines in fill order
         ("tree", _I1),  # the most cores free among the machines below each node; leaves in fill order
         # targets
@@ -153,7 +152,7 @@ PLACEMENT_STATE: Final = Structure(
         ("least_left", _F1),  # the length of the shortest job so far of each class of lengths; infinity without one
         ("least_cores", _I1),  # the cores of the narrowest job so far of each class of widths
         ("likely", _F1),  # scratch: the bounds of a job's search window
-        ("plans", _I1),  # how many jobs are planned on each machine and have not started
+        ("plans", _I1, "machine", 0),  # how many jobs are planned on each machine and have not started
         ("heap", _I1),  # of planned jobs, by start
         ("heap_size", types.int64),
         ("use", types.int64),  # this many ranks, the first ones, are used (M_use)
@@ -166,30 +165,16 @@ PLACEMENT_STATE: Final = Structure(
         ("weights", _F1),
     ],
 )
+_lengthen_jobs, lengthen_slots = columns_by(PLACEMENT_STATE, "job"), columns_by(PLACEMENT_STATE, "slot")
+lengthen_machines = columns_by(PLACEMENT_STATE, "machine")
 
 
 @compiled
 def grow(state, slots):
-    """Make room for `slots` slots; return the columns that the caller fills in, as `columns` does."""
-    old = state.submit.size
-    state.submit = grown(state.submit, slots)
-    state.length = grown(state.length, slots)
-    state.left = grown(state.left, slots)
-    state.estimate = grown(state.estimate, slots)
-    state.key = grown(state.key, slots)
-    state.cores = grown(state.cores, slots)
-    state.weight = grown(state.weight, slots)
-    state.machine = grown(state.machine, slots)
-    state.start = grown(state.start, slots)
-    state.place = grown(state.place, slots)
-    state.before = grown(state.before, slots)
-    state.after = grown(state.after, slots)
-    for slot in range(old, slots):
-        state.machine[slot] = NOWHERE
-        state.start[slot] = np.inf
-        state.place[slot] = NOWHERE
-        state.key[slot] = 0.0
-    return state.submit, state.length, state.left, state.estimate, state.cores
+    """Make room for `slots` slots; return the columns that the caller fills in, as `job_columns` does."""
+    _lengthen_jobs(state, slots)
+    lengthen_slots(state, slots)
+    return job_columns(state)
 
 
 @compiled

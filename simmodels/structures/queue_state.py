@@ -15,11 +15,11 @@ from simmodels.ground.compiled import compiled
 from simmodels.structures.arrays import grown, put
 from simmodels.structures.fair_state import FAIR_STATE, FairState
 from simmodels.structures.held_jobs import release_all
-from simmodels.structures.limit_state import LIMIT_STATE, LimitState, grow_slots
+from simmodels.structures.limit_state import LIMIT_STATE, LimitState, lengthen_slots
 from simmodels.structures.profile import PROFILE, new_profile
 from simmodels.structures.signatures import KEY_FUNCTION
 from simmodels.structures.sorted_blocks import SORTED_BLOCKS, copy_slots, new_sorted_blocks, total_cores
-from simmodels.structures.structure import Handle, Structure, found_at
+from simmodels.structures.structure import Handle, Structure, columns_by, found_at
 
 NONE: Final = 0
 GREEDY: Final = 1
@@ -52,16 +52,16 @@ QUEUE_STATE: Final = Structure(
     QueueState,
     [
         # columns by slot
-        ("submit", _F1),
-        ("runtime", _F1),
-        ("estimate", _F1),
-        ("cores", _I1),
+        ("submit", _F1, "job"),
+        ("runtime", _F1, "job"),
+        ("estimate", _F1, "job"),
+        ("cores", _I1, "job"),
         ("draw", _F1),  # a uniform number a job, for orders that ask for it
-        ("key", _F1),
+        ("key", _F1, "slot"),
         ("backfill_key", _F1),
         ("expected_end", _F1),
         ("reserved", _F1),
-        ("phase", types.int8[::1]),
+        ("phase", types.int8[::1], "slot", COMING),
         # what orders name beyond these: one row per slot, see `simmodels.policies.rows`
         ("rows", _F2),
         ("backfill_rows", _F2),
@@ -107,13 +107,15 @@ QUEUE_STATE: Final = Structure(
         ("refused_at", types.float64),  # when that was
         ("refused", types.int64),  # the slot for which an order gave no number; -1 when none
         # scratch, as long as the queue
-        ("placed", _I1),
-        ("slots", _I1),
-        ("slots2", _I1),
-        ("ends", _F1),
-        ("ends2", _F1),
+        ("placed", _I1, "entry"),
+        ("slots", _I1, "entry"),
+        ("slots2", _I1, "entry"),
+        ("ends", _F1, "entry"),
+        ("ends2", _F1, "entry"),
     ],
 )
+_lengthen_jobs, _lengthen_slots = columns_by(QUEUE_STATE, "job"), columns_by(QUEUE_STATE, "slot")
+lengthen_entries = columns_by(QUEUE_STATE, "entry")
 
 
 queue_at = found_at(QUEUE_STATE)
@@ -154,12 +156,11 @@ def new_queue(
     made = structref.new(QUEUE_STATE)
     made.submit, made.runtime, made.estimate, made.draw = columns
     slots = cores.size
-    made.key = np.full(slots, np.nan)
+    _lengthen_slots(made, slots)
     made.backfill_key = np.full(0 if same else slots, np.nan)
     made.expected_end = np.full(slots if backfilling >= EASY else 0, np.nan)
     made.reserved = np.full(slots if backfilling == CONSERVATIVE else 0, np.nan)
     made.cores = cores
-    made.phase = np.full(slots, COMING, np.int8)
     set_rows(made, rows[0], rows[1])
     made.waiting = new_sorted_blocks(8)
     made.backfill = made.waiting if same else new_sorted_blocks(8)
@@ -187,11 +188,7 @@ def new_queue(
     made.freed_until = -np.inf
     made.needs_replan = True
     made.refused = -1
-    made.placed = np.empty(64, np.int64)
-    made.slots = np.empty(64, np.int64)
-    made.slots2 = np.empty(64, np.int64)
-    made.ends = np.empty(64, np.float64)
-    made.ends2 = np.empty(64, np.float64)
+    lengthen_entries(made, 64)
     return made
 
 
@@ -238,23 +235,16 @@ def opened_alike(queue, columns, cores, free, rows):
 @compiled
 def grow(queue, slots, draw):
     """Make room for `slots` slots; return the columns that the caller fills in."""
-    old = queue.submit.size
-    queue.submit = grown(queue.submit, slots)
-    queue.runtime = grown(queue.runtime, slots)
-    queue.estimate = grown(queue.estimate, slots)
-    queue.cores = grown(queue.cores, slots)
+    _lengthen_jobs(queue, slots)
+    _lengthen_slots(queue, slots)
     if queue.limited:
-        grow_slots(queue.limits, slots)
-    queue.key = grown(queue.key, slots)
+        lengthen_slots(queue.limits, slots)
     if queue.backfill_key.size:
         queue.backfill_key = grown(queue.backfill_key, slots)
     if queue.expected_end.size:
         queue.expected_end = grown(queue.expected_end, slots)
     if queue.reserved.size:
         queue.reserved = grown(queue.reserved, slots)
-    queue.phase = grown(queue.phase, slots)
-    for slot in range(old, slots):
-        queue.phase[slot] = COMING
     queue.draw = draw
     return queue.submit, queue.runtime, queue.estimate, queue.cores
 

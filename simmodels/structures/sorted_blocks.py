@@ -21,8 +21,8 @@ from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import INT64_MAX, INT64_MIN
-from simmodels.structures.arrays import grown, grown_rows, move
-from simmodels.structures.structure import Handle, Structure
+from simmodels.structures.arrays import grown, move
+from simmodels.structures.structure import Handle, Structure, columns_by
 
 BLOCK: Final = 64
 """Entries a block; 32 to 128 measured alike, smaller and larger slower."""
@@ -52,27 +52,25 @@ _I1 = types.int64[::1]
 SORTED_BLOCKS: Final = Structure(
     SortedBlocks,
     [
-        ("entries", from_dtype(ENTRY)[:, ::1]),  # [block, entry], increasing by key and slot along the chain
-        ("count", _I1),  # entries of each block
-        ("min_cores", _I1),  # may be unknown, and `min_estimate` with it: see `least_of`
-        ("min_estimate", types.float64[::1]),
-        ("sum_cores", _I1),
+        ("entries", from_dtype(ENTRY)[:, ::1], "block"),  # [block, entry], increasing by key and slot along the chain
+        ("count", _I1, "block"),  # entries of each block
+        ("min_cores", _I1, "block"),  # may be unknown, and `min_estimate` with it: see `least_of`
+        ("min_estimate", types.float64[::1], "block"),
+        ("sum_cores", _I1, "block"),
         ("chain", types.uint64[::1]),  # block numbers in order; the free ones behind them
         ("blocks", types.int64),  # how many of the chain are in use
         ("size", types.int64),  # entries in all
     ],
 )
+_lengthen_blocks = columns_by(SORTED_BLOCKS, "block")
 
 
 @compiled
 def new_sorted_blocks(blocks):
     """Return an empty ordered list with room for `blocks` blocks (it grows by itself)."""
     made = structref.new(SORTED_BLOCKS)
-    made.entries = np.empty((blocks, BLOCK), ENTRY)
-    made.count = np.zeros(blocks, np.int64)
-    made.min_cores = np.empty(blocks, np.int64)
-    made.min_estimate = np.empty(blocks, np.float64)
-    made.sum_cores = np.zeros(blocks, np.int64)
+    made.entries = np.empty((0, BLOCK), ENTRY)
+    _lengthen_blocks(made, blocks)
     made.chain = np.empty(blocks, np.uint64)
     for b in range(blocks):
         made.chain[b] = b
@@ -130,11 +128,7 @@ def _grow(ordered):
     """Double the room."""
     old = ordered.count.size
     new = 2 * old
-    ordered.entries = grown_rows(ordered.entries, new)
-    ordered.count = grown(ordered.count, new)
-    ordered.min_cores = grown(ordered.min_cores, new)
-    ordered.min_estimate = grown(ordered.min_estimate, new)
-    ordered.sum_cores = grown(ordered.sum_cores, new)
+    _lengthen_blocks(ordered, new)
     chain = grown(ordered.chain, new)
     for b in range(old, new):
         chain[b] = b

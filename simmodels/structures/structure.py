@@ -6,11 +6,14 @@ from typing import Any
 
 from numba import types
 from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed
 from numba.experimental import structref
 from numba.extending import intrinsic
 
 from simmodels.ground.borrowing import Field
 from simmodels.ground.compiled import compiled
+from simmodels.ground.digests import REPLACES
+from simmodels.structures.arrays import grown, grown_rows
 
 
 @structref.register
@@ -24,12 +27,14 @@ class Structure(types.StructRef):
     handle
         What Python has of such a structure.
     fields
-        The name and the type of each field.
+        The name and the type of each field; of a column what it is by, too, and what its new entries are, if they are
+        anything: see `columns_by`.
     """
 
-    def __init__(self, handle: "type[Handle]", fields: list[tuple[str, types.Type]]) -> None:
-        super().__init__(fields)
+    def __init__(self, handle: "type[Handle]", fields: list[tuple[Any, ...]]) -> None:
+        super().__init__([(name, of) for name, of, *_ in fields])
         self.handle = handle
+        self.columns = [(by, name, (*value, None)[0]) for name, _, by, *value in (each for each in fields if each[2:])]
         self._typename = handle.__name__
         # By its name numba knows equal types. It stands in each symbol: written out it would have up to 10,000 letters.
         self.name = f"{self._typename}.{sha256(str(self._fields).encode()).hexdigest()[:16]}"
@@ -100,6 +105,35 @@ def found_at(kind: Structure) -> Callable[..., Any]:
         return kind(types.int64), code
 
     made: Callable[..., Any] = structure_at
+    return made
+
+
+def columns_by(kind: Structure, what: str) -> Callable[..., Any]:
+    """Return a function for compiled code that lets all columns by something, say by slot, have a number of entries.
+
+    So the fields say once what there is by a slot. The function gets a structure, which may be new, and how many
+    entries there are to be, no fewer than there are. It returns the structure: so that whatever calls it counts
+    references (`simmodels.ground.borrowing`), and the shorter columns go.
+    """
+    columns = tuple((name, value) for by, name, value in kind.columns if by == what)
+
+    def lengthened(_typing: Any, _structure: Any, _entries: Any) -> Any:  # noqa: ANN401  numba's
+        return kind(kind, types.int64), code
+
+    def code(context: Any, builder: Any, _: Any, arguments: Any) -> Any:  # noqa: ANN401  numba's
+        held = structref._Utils(context, builder, kind).get_data_struct(arguments[0])  # noqa: SLF001  as below
+        for name, value in columns:
+            of, column = kind.field_dict[name], getattr(held, name)
+            filled = types.none if value is None else of.dtype
+            filling = context.get_constant_generic(builder, filled, value)
+            longer = (grown if of.ndim == 1 else grown_rows).py_func
+            given = (column, arguments[1], filling)
+            setattr(held, name, context.compile_internal(builder, longer, of(of, types.int64, filled), given))
+            context.nrt.decref(builder, of, column)
+        return impl_ret_borrowed(context, builder, kind, arguments[0])
+
+    setattr(lengthened, REPLACES, frozenset((kind.handle.__name__, name) for name, _ in columns))
+    made: Callable[..., Any] = intrinsic(lengthened)
     return made
 
 
