@@ -26,9 +26,9 @@ from simmodels.ground.signals import heed_signals
 from simmodels.passes.limiting import is_over, tightens
 from simmodels.structures.classes import book
 from simmodels.structures.limit_state import count, first_full
-from simmodels.structures.profile import PROFILE, add, advance, earlier, lasts_until, most_free, reset
+from simmodels.structures.profile import PROFILE, add, advance, earlier, free_in, lasts_until, reset
 from simmodels.structures.queue_state import PROMISES, QUEUE_STATE
-from simmodels.structures.sorted_blocks import has_key, least_of
+from simmodels.structures.sorted_blocks import has_key, least_of, slots_of
 from simmodels.structures.structure import arrays_of
 
 _REPLACES: Final = arrays_of(PROFILE)
@@ -40,7 +40,7 @@ def _plan_again(queue, now, classes):
 
     Running jobs past their expected end count as ending now. Profiles of classes come with what runs in them.
     """
-    running, waiting = queue.running, queue.waiting
+    running = queue.running
     if classes is None:
         reset(queue.profile, now, queue.free)
         for c in range(running.blocks):
@@ -48,10 +48,8 @@ def _plan_again(queue, now, classes):
             for i in range(running.count[b]):
                 heed_signals()
                 add(queue.profile, max(running.entries[b, i].key, now), np.inf, running.entries[b, i].cores)
-    for c in range(waiting.blocks):
-        b = waiting.chain[c]
-        for i in range(waiting.count[b]):
-            queue.reserved[waiting.entries[b, i].slot] = np.nan
+    for slot in slots_of(queue.waiting):
+        queue.reserved[slot] = np.nan
     return _reserve_new(queue, now, classes, np.inf)
 
 
@@ -115,7 +113,7 @@ def _compress(queue, now, next_start):
     place_of = np.empty((2, waiting.size + 1), np.int64)
     most = np.empty((2, waiting.size + 1), np.int64)
     span = np.empty((2, waiting.size + 1, 2), np.float64)
-    place_of[0, 0], most[0, 0] = waiting.size, most_free(profile, now, queue.freed_until)
+    place_of[0, 0], most[0, 0] = waiting.size, free_in(profile, now, queue.freed_until)[1]
     span[0, 0, 0], span[0, 0, 1] = now, queue.freed_until
     last, moves = 0, 1
     while moves:
@@ -164,7 +162,7 @@ def _compress(queue, now, next_start):
                 add(profile, start, min(end, held), -cores)
                 if max(end, held) < until:
                     add(profile, max(end, held), until, cores)
-                    gain = _Gain(most_free(profile, max(end, held), until), max(end, held), until)
+                    gain = _Gain(free_in(profile, max(end, held), until)[1], max(end, held), until)
                     gained, lately = _joined(gained, gain), _joined(lately, gain)
                     since_failed = _joined(since_failed, gain)
                     place_of[this, moves], most[this, moves] = place, gain.most

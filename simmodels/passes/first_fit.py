@@ -9,7 +9,7 @@ import numpy as np
 from simmodels.ground.compiled import compiled
 from simmodels.passes.keys import key_of, refuse
 from simmodels.passes.machines import first_fitting, run
-from simmodels.structures.sorted_blocks import copy_slots, insert, least_of, refill, remove, sort_pairs
+from simmodels.structures.sorted_blocks import insert, least_of, refill, remove, slots_of, sort_pairs
 
 
 @compiled
@@ -34,8 +34,7 @@ def queue_up(state, slot, now):
 def sort_again(state, now):
     """Compute the keys of all that waits again, and sort it."""
     n = state.waiting.size
-    slots = np.empty(n, np.int64)
-    copy_slots(state.waiting, slots)
+    slots = slots_of(state.waiting)
     keys = np.empty(n)
     for k in range(n):
         slot = slots[k]

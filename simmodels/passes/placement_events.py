@@ -23,7 +23,7 @@ from simmodels.passes.target_placement import (
     utilisation,
 )
 from simmodels.structures.placement_state import FIRST_FIT, NOWHERE
-from simmodels.structures.sorted_blocks import copy_slots, insert, remove
+from simmodels.structures.sorted_blocks import insert, remove, slots_of
 
 
 @compiled
@@ -192,9 +192,7 @@ def take_over(state, old, now):
     if old.rules.kind != FIRST_FIT:
         state.use, state.stretch = old.use, old.stretch
         state.use_sum, state.use_since = old.use_sum, old.use_since
-    waiting = np.empty(state.waiting.size, np.int64)
-    copy_slots(state.waiting, waiting)
-    for slot in waiting:
+    for slot in slots_of(state.waiting):
         categorise(state, slot)
     for first in state.first:
         slot = first

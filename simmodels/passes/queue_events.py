@@ -42,7 +42,7 @@ from simmodels.structures.queue_state import (
     WAITING,
     queue_at,
 )
-from simmodels.structures.sorted_blocks import insert, least_cores, remove
+from simmodels.structures.sorted_blocks import insert, least_cores, remove, slots_of
 
 
 @compiled
@@ -209,10 +209,8 @@ def requeue(queue, slot, now):
     if queue.limited:
         release_all(queue)
     last = np.int64(-1)  # `depth` jobs are visible: the latest of them gives way, if it is later
-    for c in range(queue.waiting.blocks):
-        b = queue.waiting.chain[c]
-        for i in range(queue.waiting.count[b]):
-            last = max(last, queue.waiting.entries[b, i].slot)
+    for each in slots_of(queue.waiting):
+        last = max(last, each)
     if last > slot:
         _leave(queue, last)
         queue.visible_below = last

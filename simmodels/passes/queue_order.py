@@ -10,7 +10,7 @@ from simmodels.passes import fair_share
 from simmodels.passes.keys import key_of, refuse
 from simmodels.passes.limiting import release_all
 from simmodels.structures.queue_state import CONSERVATIVE, lengthen_entries
-from simmodels.structures.sorted_blocks import new_sorted_blocks, refill, sort_pairs
+from simmodels.structures.sorted_blocks import new_sorted_blocks, refill, slots_of, sort_pairs
 
 _AHEAD: Final = -float("inf")  # the key of warm and overdue jobs: before all others, among themselves by slot
 
@@ -123,14 +123,8 @@ def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
         if queue.backfill_key.size < queue.key.size:
             queue.backfill_key = np.empty(queue.key.size, np.float64)
         backfill = new_sorted_blocks(64)
-        n = 0
-        for c in range(queue.waiting.blocks):
-            b = queue.waiting.chain[c]
-            for i in range(queue.waiting.count[b]):
-                queue.slots[n] = queue.waiting.entries[b, i].slot
-                queue.ends[n] = 0.0
-                n += 1
-        refill(backfill, queue.ends, queue.slots, queue.cores, queue.estimate, n)
+        waiting = slots_of(queue.waiting)
+        refill(backfill, np.zeros(waiting.size), waiting, queue.cores, queue.estimate, waiting.size)
         queue.backfill = backfill
         sort_again(queue, backfill, backfill_order, queue.backfill_row, queue.backfill_key, now)
     queue.same_order = same

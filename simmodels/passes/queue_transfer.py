@@ -5,10 +5,10 @@ import numpy as np
 from simmodels.ground.compiled import compiled
 from simmodels.passes.limiting import count_submitted, note_size, release_all
 from simmodels.passes.queue_events import admit, expect
-from simmodels.structures.limit_state import count, held_slots, leave_outside
+from simmodels.structures.limit_state import count, leave_outside
 from simmodels.structures.profile import copy_profile
 from simmodels.structures.queue_state import CONSERVATIVE, EASY, OUTSIDE, RUNNING, lengthen_entries
-from simmodels.structures.sorted_blocks import insert, refill
+from simmodels.structures.sorted_blocks import insert, refill, slots_of
 
 
 @compiled
@@ -102,7 +102,7 @@ def carry_on(queue, old, kept):
                 note_size(queue, k)
         queue.limits.tightened = True
         queue.limits.may_enter = old.limits.may_enter
-    held = held_slots(old.limits) if old.limited else place[:0]
+    held = slots_of(old.limits.jobs) if old.limited else place[:0]
     _copy_list(queue, queue.waiting, old.waiting, place, queue.key, held)
     if not queue.same_order:
         _copy_list(queue, queue.backfill, old.backfill, place, queue.backfill_key, held)

@@ -19,7 +19,7 @@ from simmodels.passes.planned_starts import plan
 from simmodels.structures import heap
 from simmodels.structures.arrays import grown
 from simmodels.structures.placement_state import NOWHERE
-from simmodels.structures.sorted_blocks import copy_slots, insert, remove
+from simmodels.structures.sorted_blocks import insert, remove, slots_of
 
 _CLOSE: Final = 1e-9  # to a threshold of U: there its rounding counts
 
@@ -160,10 +160,7 @@ def replan(state, now):
     rebuild(state, now)
     if state.alive == 0:
         return
-    waiting = state.waiting
-    again = np.empty(waiting.size, np.int64)
-    copy_slots(waiting, again)
-    place_all(state, again, now, False)
+    place_all(state, slots_of(state.waiting), now, False)
 
 
 @compiled

@@ -16,7 +16,7 @@ from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.ground.signals import heed_signals
 from simmodels.structures.arrays import put
-from simmodels.structures.profile import Profile, add, earliest, lasts_until, least_free, new_profile, reset
+from simmodels.structures.profile import Profile, add, earliest, free_in, lasts_until, new_profile, reset
 from simmodels.structures.sorted_blocks import sort_pairs
 
 
@@ -105,7 +105,7 @@ def _fits(classes, start, end, cores):
     found = 0
     for c in range(classes.goes.size):
         if classes.goes[c] >= end:
-            found += least_free(classes.profiles[c], start, end)
+            found += free_in(classes.profiles[c], start, end)[0]
             if found >= cores:
                 return True
     return False
@@ -116,7 +116,7 @@ def _take(classes, slot, now, start, end, cores):
     """Take the cores of a job out of the profiles, those that go first; if it starts now, it has them."""
     for c in range(classes.goes.size):
         if classes.goes[c] >= end and cores > 0:
-            taken = min(least_free(classes.profiles[c], start, end), cores)
+            taken = min(free_in(classes.profiles[c], start, end)[0], cores)
             cores -= taken
             add(classes.profiles[c], start, end, -taken)
             if start == now and taken > 0:

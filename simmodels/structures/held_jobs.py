@@ -26,7 +26,7 @@ import numpy as np
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import INT64_MAX
 from simmodels.structures.arrays import grown
-from simmodels.structures.limit_state import full_for_all, has_room, held_slots, is_barred, room_of
+from simmodels.structures.limit_state import full_for_all, has_room, is_barred, room_of
 from simmodels.structures.sorted_blocks import (
     clear,
     insert,
@@ -34,6 +34,7 @@ from simmodels.structures.sorted_blocks import (
     next_in_lane,
     remove,
     seek,
+    slots_of,
 )
 
 
@@ -297,7 +298,7 @@ def _release(queue, slot, v, after):
 def release_all(queue):
     """List all that is held."""
     limits = queue.limits
-    slots = held_slots(limits)
+    slots = slots_of(limits.jobs)
     lists = _lists(queue)
     for slot in slots:
         cohort = limits.cohort[slot]

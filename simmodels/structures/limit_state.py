@@ -17,7 +17,7 @@ from numba.experimental import structref
 from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.numbers import INT64_MAX
 from simmodels.structures.arrays import put
-from simmodels.structures.sorted_blocks import SORTED_BLOCKS, copy_slots, new_sorted_blocks
+from simmodels.structures.sorted_blocks import SORTED_BLOCKS, new_sorted_blocks
 from simmodels.structures.structure import Handle, Structure, columns_by
 
 
@@ -89,14 +89,6 @@ def new_limits(slots, columns, parties, counts_submitted):
     limits.displaced = np.empty(64, np.int64)
     limits.counts_submitted = counts_submitted
     return limits
-
-
-@compiled
-def held_slots(limits):
-    """Return int64[k], the slots that are held."""
-    slots = np.empty(limits.jobs.size, np.int64)
-    copy_slots(limits.jobs, slots)
-    return slots
 
 
 @compiled

@@ -210,25 +210,14 @@ def append(profile, instant, cores):
 
 
 @compiled
-def most_free(profile, start, end):
-    """Return the most cores free at any instant in [start, end)."""
+def free_in(profile, start, end):
+    """Return the fewest and the most cores free at any instant in [start, end)."""
     i = _segment(profile.time, 0, profile.segments, start)
-    most = profile.free[i]
+    least = most = profile.free[i]
     while i + 1 < profile.segments and profile.time[i + 1] < end:
         i += 1
-        most = max(most, profile.free[i])
-    return most
-
-
-@compiled
-def least_free(profile, start, end):
-    """Return the fewest cores free at any instant in [start, end)."""
-    i = _segment(profile.time, 0, profile.segments, start)
-    least = profile.free[i]
-    while i + 1 < profile.segments and profile.time[i + 1] < end:
-        i += 1
-        least = min(least, profile.free[i])
-    return least
+        least, most = min(least, profile.free[i]), max(most, profile.free[i])
+    return least, most
 
 
 @inlined

@@ -18,7 +18,7 @@ from simmodels.structures.held_jobs import release_all
 from simmodels.structures.limit_state import LIMIT_STATE, LimitState, lengthen_slots
 from simmodels.structures.profile import PROFILE, new_profile
 from simmodels.structures.signatures import KEY_FUNCTION
-from simmodels.structures.sorted_blocks import SORTED_BLOCKS, copy_slots, new_sorted_blocks, total_cores
+from simmodels.structures.sorted_blocks import SORTED_BLOCKS, new_sorted_blocks, slots_of, total_cores
 from simmodels.structures.structure import Handle, Structure, columns_by, found_at
 
 NONE: Final = 0
@@ -293,9 +293,7 @@ def waiting_slots(queue):
     """Return int64[waiting], the slots that wait (in the window of queue_depth), in order."""
     if queue.limited:
         release_all(queue)
-    out = np.empty(queue.waiting.size, np.int64)
-    copy_slots(queue.waiting, out)
-    return out
+    return slots_of(queue.waiting)
 
 
 @compiled
@@ -327,9 +325,7 @@ def waiting_cores(queue):
     """Return how many cores all need that wait, outside the window of queue_depth too."""
     total = 0
     if queue.limited:  # some entries stand in for jobs that are held, which are in a list of their own
-        listed = np.empty(queue.waiting.size, np.int64)
-        copy_slots(queue.waiting, listed)
-        for slot in listed:
+        for slot in slots_of(queue.waiting):
             total += queue.cores[slot] * (1 - queue.limits.is_held[slot])
         total += total_cores(queue.limits.jobs)
     else:

@@ -38,9 +38,8 @@ class SortedBlocks(Handle):
 
     def slots(self) -> np.ndarray:
         """Return int64[size], the slots in order."""
-        out = np.empty(self.size, np.int64)
-        copy_slots(self, out)
-        return out
+        found: np.ndarray = slots_of(self)
+        return found
 
 
 ENTRY: Final = np.dtype([("key", np.float64), ("slot", np.int64), ("cores", np.int64), ("estimate", np.float64)])
@@ -83,15 +82,17 @@ def _size(ordered):
 
 
 @compiled
-def copy_slots(ordered, out):
-    """Write the slots in order into `out`."""
+def slots_of(ordered):
+    """Return int64[size], the slots in order."""
     chain, count, entries = ordered.chain, ordered.count, ordered.entries
+    out = np.empty(ordered.size, np.int64)
     n = 0
     for c in range(ordered.blocks):
         b = chain[c]
         for i in range(count[b]):
             out[n] = entries[b, i].slot
             n += 1
+    return out
 
 
 @compiled

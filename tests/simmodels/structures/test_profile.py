@@ -11,8 +11,8 @@ from simmodels.structures.profile import (
     earlier,
     earliest,
     find,
+    free_in,
     lasts_until,
-    most_free,
     new_profile,
     occupy,
     reset,
@@ -140,13 +140,13 @@ def test_earlier_is_the_first_hole_once_the_reservation_itself_is_lifted(
 
 
 @given(st.integers(0, 6), changes, instants, lengths)
-def test_most_free_is_the_highest_step_between_two_instants(
+def test_the_fewest_and_the_most_free_are_the_lowest_and_the_highest_step_between_two_instants(
     free: int, given_changes: list[Change], start: float, length: float
 ) -> None:
     profile, plain = built(1.0, free, given_changes)
     start = max(start, plain.now)
-    expected = max(plain.free(at) for at in [start, *(at for at in plain.corners() if start < at < start + length)])
-    assert most_free(profile, start, start + length) == expected
+    steps = [plain.free(at) for at in [start, *(at for at in plain.corners() if start < at < start + length)]]
+    assert free_in(profile, start, start + length) == (min(steps), max(steps))
 
 
 @given(changes, instants, st.lists(st.tuples(st.integers(1, 4), lengths, instants), min_size=1, max_size=12))
