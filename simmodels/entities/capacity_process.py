@@ -162,10 +162,13 @@ class CapacityProcess:
             switching.take_effect(states, by, notified, number, change.machines, mode, draws, now)
         else:
             self._announced[number] = change
-        may = min((each.machines for each in self._announced.values()), default=len(machines))
+        coming = sorted(self._announced.values(), key=lambda each: each.time_s)
+        time_s = np.array([each.time_s for each in coming], np.float64)
+        left = np.array([each.machines for each in coming], np.int64)
+        draws = self._drawn((states == switching.OPEN).sum() - left.min(initial=len(machines)))
         since = now if effect else change.time_s - change.notice_s  # which may be before the simulation began
-        switching.warn(states, notified, may, self._drawn((states == switching.OPEN).sum() - may), since)
-        goes_s = self._going(states)
+        goes_s, known = np.empty(len(states)), np.ones(len(coming), np.bool_)
+        switching.warn(states, notified, goes_s, known, time_s, left, draws, since)
         for i, machine in enumerate(machines):
             state = states[i]
             if state == before[i]:
@@ -182,16 +185,6 @@ class CapacityProcess:
     def _state(self, machine: Machine) -> int:
         """Return what state a machine is in, as far as this process is concerned."""
         return switching.OFF if self in machine.holders else _STATES[machine.leaves_by(self)]
-
-    def _going(self, states: np.ndarray) -> np.ndarray:
-        """Return float64[machines], when each machine under notice goes; infinity for the others."""
-        goes_s = np.full(len(states), np.inf)
-        noticed = np.flatnonzero(states == switching.NOTICED)[::-1]  # in the order in which they go
-        if len(noticed):
-            on = len(noticed) + int((states == switching.OPEN).sum())
-            for change in sorted(self._announced.values(), key=lambda each: -each.time_s):
-                goes_s[noticed[: max(on - change.machines, 0)]] = change.time_s
-        return goes_s
 
     def _drawn(self, count: int) -> np.ndarray:
         """Return draws that say which machines go; none if it is those of the highest numbers."""

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import INT64_MAX
 
 OFF: Final = 0
 OPEN: Final = 1
@@ -52,19 +53,44 @@ def _leave(states, notified, count, to, draws, now):
 
 
 @compiled
-def warn(states, notified, machines, draws, now):
-    """Let at most `machines` machines take jobs, and as many as are on and may; return how many draws it took.
+def warn(states, notified, goes, announced, time, machines, draws, now):
+    """Let as many machines take jobs as are on, and as all changes to come leave of which notice has been given.
 
-    `now` is when notice was given; see `_leave`.
+    Parameters
+    ----------
+    states, notified, draws
+        As in `_leave`.
+    goes
+        float64[machines], written: when each machine under notice goes; infinity of the others.
+    announced, time, machines
+        bool[k], float64[k] and int64[k], of changes to come, in order: whether notice of it has been given, when it
+        takes effect, and how many machines it leaves.
+    now
+        When notice was given.
+
+    Returns
+    -------
+    int
+        How many draws it took.
     """
-    more = (states == OPEN).sum() - machines
+    on = (states == OPEN).sum()
+    may = INT64_MAX
+    for k in range(time.size):
+        if announced[k]:
+            may = min(may, machines[k])
+    more = on - may
     for machine in range(states.size):
-        if more >= 0:
-            break
         if states[machine] == NOTICED:
-            states[machine] = OPEN
-            more += 1
+            on += 1
+            if more < 0:
+                states[machine] = OPEN
+                more += 1
     _leave(states, notified, more, NOTICED, draws, now)
+    noticed = np.flatnonzero(states == NOTICED)[::-1]  # in the order in which they go
+    goes[:] = np.inf
+    for k in range(time.size - 1, -1, -1):
+        if announced[k]:
+            goes[noticed[: max(on - machines[k], 0)]] = time[k]
     return max(more, 0)
 
 
@@ -75,7 +101,7 @@ def take_effect(states, by, notified, number, machines, mode, draws, now):
     Parameters
     ----------
     states, notified, draws, now
-        As in `warn`.
+        As in `_leave`.
     by
         int64[machines], the change by which each went; changed in place.
     number, machines, mode

@@ -13,8 +13,8 @@ from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import INT64_MAX
 from simmodels.ground.signals import heed_signals
 from simmodels.passes import auction_events, placement_events, queue_events, switching
-from simmodels.replay.occupancy import begin, leave_idle, lose_all, occupy, occupy_lowest, offer, switch_off, vacate
-from simmodels.replay.power import POWER, look, next_switch, switch, switch_off_drained, warned
+from simmodels.replay.occupancy import begin, leave_idle, lose_all, occupy, occupy_lowest, offer, vacate
+from simmodels.replay.power import POWER, look, next_switch, switch, switch_off_drained
 from simmodels.replay.runs import (
     NOWHERE,
     begin_run,
@@ -98,24 +98,10 @@ def _lose_placed(placer, runs, power, now):
         while slot != NOWHERE:
             lost[losses], turns[losses] = slot, power.turn[machine]
             losses += 1
-            lose_run(runs, slot, warned(power, machine), now)
+            lose_run(runs, slot, power.why[machine], now)
             slot = placer.after[slot]
     sort_pairs(turns, order, np.empty(losses), np.empty(losses, np.int64), losses)
     return lost[order[:losses]]
-
-
-@compiled
-def _switch_off_placed(placer, power):
-    """Switch a placer's machines off that drain and on which no job runs any more; return whether there are any."""
-    found = False
-    power.draining = False
-    for machine in np.flatnonzero(power.state == switching.DRAINING):
-        if placer.first[machine] == NOWHERE:
-            switch_off_drained(power, machine)
-            found = True
-        else:
-            power.draining = True
-    return found
 
 
 @compiled
@@ -209,12 +195,12 @@ def _leave_idle(occupancy, runs, attempt, powers, now):
 
 
 @compiled
-def _switch_all(placer, occupancy, runs, powers, touched, more, now):
+def _switch_all(placer, occupancy, runs, size, powers, touched, more, now):
     """Switch the machines of all clusters.
 
     Parameters
     ----------
-    placer, occupancy, runs, powers, now
+    placer, occupancy, runs, size, powers, now
         As for `run`.
     touched
         bool[clusters], where cores were freed on a machine that takes no jobs; cleared.
@@ -239,12 +225,13 @@ def _switch_all(placer, occupancy, runs, powers, touched, more, now):
         if switched or power.draining:
             if placer is not None:
                 lost = _lose_placed(placer, runs, power, now)
-                freed |= _switch_off_placed(placer, power)
+                freed |= switch_off_drained(power, placer.free, size)
             elif occupancy is not None:
                 gone = lose_all(occupancy, runs, power, cluster, now)
                 if gone.size:
                     lost = np.concatenate((lost, gone))
-                freed |= switch_off(occupancy, power, cluster)
+                here = slice(occupancy.first_of[cluster], occupancy.first_of[cluster + 1])
+                freed |= switch_off_drained(power, occupancy.free[here], size[here])
             note_power(power.outages.sleep, power.state, now)
         draining |= power.draining
         short |= power.outages.short
@@ -419,7 +406,8 @@ def run(
             _start_placed(placer, runs, speed, now)
             ends_at = next_end(runs)
         if switch_at <= now or draining or freed:
-            changed, draining, leaves, short, lost = _switch_all(placer, occupancy, runs, powers, touched, more, now)
+            given = (placer, occupancy, runs, size, powers, touched, more, now)
+            changed, draining, leaves, short, lost = _switch_all(*given)
             freed = False
             switch_at = _next_switch(powers)
             if changed:

@@ -9,7 +9,6 @@ from numba.experimental import structref
 from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.numbers import INT64_MAX
 from simmodels.passes import switching
-from simmodels.replay.power import switch_off_drained, warned
 from simmodels.replay.runs import begin_run, lose_run
 from simmodels.replay.sleep import note_idle
 from simmodels.structures.arrays import grown, lowest
@@ -272,7 +271,7 @@ def lose_all(occupancy, runs, power, cluster, now):
         if last >= 0:
             turns[losses] = turn * occupancy.state.size + first  # when it went
             lost[losses] = attempt * runs.size + losses  # the earlier attempt first; and where the reason is
-            why[losses] = warned(power, last - occupancy.first_of[cluster])  # as each machine that goes says it again
+            why[losses] = power.why[last - occupancy.first_of[cluster]]  # as each machine that goes says it again
             losses += 1
     sort_pairs(turns, lost, np.empty(losses), np.empty(losses, np.int64), losses)
     room = runs.size
@@ -283,21 +282,6 @@ def lose_all(occupancy, runs, power, cluster, now):
         vacate(occupancy, attempt)
         leave_idle(occupancy, attempt, power.outages.sleep, now)
     return lost[:losses]
-
-
-@compiled
-def switch_off(occupancy, power, cluster):
-    """Switch machines off that drain and on which no job runs any more; return whether there are any."""
-    found = False
-    power.draining = False
-    for machine in range(occupancy.first_of[cluster], occupancy.first_of[cluster + 1]):
-        if occupancy.state[machine] == switching.DRAINING:
-            if occupancy.free[machine] == occupancy.size[machine]:
-                switch_off_drained(power, machine - occupancy.first_of[cluster])
-                found = True
-            else:
-                power.draining = True
-    return found
 
 
 @compiled

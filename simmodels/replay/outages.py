@@ -36,7 +36,6 @@ _B2 = types.boolean[:, ::1]
 OUTAGES: Final = Structure(
     Outages,
     [
-        ("any", types.boolean),  # whether there are any
         # by machine, if it fails, by maintenance, and of those that go to sleep, or boot: when the next thing is done,
         # and in which order it was said
         ("at", _F1),
@@ -101,7 +100,6 @@ def new_outages(life, repair, planned, sleep, begin):
     made = structref.new(OUTAGES)
     failing, windows = life.shape[0], planned.start.size
     made.sleep = sleep
-    made.any = failing + windows > 0 or sleep.after < np.inf
     made.at = np.full(failing + windows + 2, np.inf)
     made.said = np.arange(1, 1 + made.at.size)  # the capacity is first
     made.count = made.at.size

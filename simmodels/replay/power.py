@@ -10,8 +10,8 @@ import numpy as np
 from numba import types
 from numba.experimental import structref
 
-from simmodels.ground.compiled import compiled
-from simmodels.ground.numbers import INT64_MAX, Floats, Ints
+from simmodels.ground.compiled import compiled, inlined
+from simmodels.ground.numbers import Floats, Ints
 from simmodels.passes import switching
 from simmodels.replay.outages import (
     DOZE,
@@ -45,12 +45,11 @@ POWER: Final = Structure(
     [
         # by machine
         ("state", _I1),  # see `simmodels.passes.switching`
-        ("own", _I1),  # the same, as far as the capacity is concerned: without outages, the same array
+        ("own", _I1),  # the same, as far as the capacity is concerned
         ("by", _I1, "machine", -1),  # the change by which it went
         ("notified", _F1, "machine", np.inf),  # when it was given notice
         ("goes", _F1, "machine", np.inf),  # when it goes, by what is announced; else infinity
-        ("own_goes", _F1),  # the same, by the capacity
-        # beside outages
+        ("own_goes", _F1, "machine", np.inf),  # the same, by the capacity
         ("leaves", _I1, "machine", switching.OPEN),  # OPEN, NOTICED or DRAINING, whether it is on or off
         ("why", _F1, "machine", -1.0),  # how long before it went last it was asked for checkpoints; -1 if it was not
         ("turn", _I1, "machine", 0),  # the number of what held it off then, among those of the instant
@@ -114,9 +113,8 @@ def new_power(state, changes, draws, outages, begin):
     made = structref.new(POWER)
     made.state = state
     made.outages = outages
-    made.own = state.copy() if outages.any else state
+    made.own = state.copy()
     _lengthen_machines(made, state.size)
-    made.own_goes = made.goes.copy() if outages.any else made.goes
     made.time, made.machines, made.notice = changes.time, changes.machines, changes.notice
     made.mode, made.notices = changes.mode, changes.notices
     made.announced = np.zeros(made.time.size, np.bool_)
@@ -126,99 +124,57 @@ def new_power(state, changes, draws, outages, begin):
     return made
 
 
-@compiled
-def _notice_at(power):
-    """Return when the next notice is given."""
-    change = power.notices[power.next_notice]
-    return max(power.time[change] - power.notice[change], power.begin)
+@inlined
+def _next_at(power, notices):
+    """Return when the next change of the capacity is made, or the next notice is given; infinity if there is none."""
+    if notices and power.next_notice < power.notices.size:
+        change = power.notices[power.next_notice]
+        return max(power.time[change] - power.notice[change], power.begin)
+    if not notices and power.next_change < power.time.size:
+        return power.time[power.next_change]
+    return np.inf
 
 
 @compiled
 def next_switch(power):
     """Return the next instant at which the machines change, or notice of it is given; infinity if there is none."""
-    at = min(power.outages.next, power.outages.sleep.look)
-    if power.next_change < power.time.size:
-        at = min(at, power.time[power.next_change])
-    if power.next_notice < power.notices.size:
-        at = min(at, _notice_at(power))
-    return at
-
-
-@compiled
-def _may_take_jobs(power):
-    """Return how many machines may take jobs: as many as the changes leave that are announced and still to come."""
-    may = INT64_MAX
-    for k in range(power.next_change, power.farthest + 1):
-        if power.announced[k]:
-            may = min(may, power.machines[k])
-    return may
-
-
-@compiled
-def _find_goes(power):
-    """Note when each machine under notice goes."""
-    power.own_goes[:] = np.inf
-    noticed = np.flatnonzero(power.own == switching.NOTICED)[::-1]  # in the order in which they go
-    if noticed.size:
-        on = noticed.size + (power.own == switching.OPEN).sum()
-        for k in range(power.farthest, power.next_change - 1, -1):
-            if power.announced[k]:
-                power.own_goes[noticed[: max(on - power.machines[k], 0)]] = power.time[k]
+    outages = min(power.outages.next, power.outages.sleep.look)
+    return min(outages, _next_at(power, False), _next_at(power, True))
 
 
 @compiled
 def _warn(power, since):
-    """Give notice to machines until no more take jobs than may."""
-    draws = power.draws[power.drawn :]
-    power.drawn += switching.warn(power.own, power.notified, _may_take_jobs(power), draws, since)
-    _find_goes(power)
+    """Give notice to machines until no more take jobs than may, and note when those under notice go."""
+    here, draws = slice(power.next_change, power.farthest + 1), power.draws[power.drawn :]
+    changes = (power.announced[here], power.time[here], power.machines[here])
+    power.drawn += switching.warn(power.own, power.notified, power.own_goes, *changes, draws, since)
 
 
 @compiled
 def _change(power, now):
-    """Carry out the change of the capacity that is due; return whether there was one."""
+    """Carry out the next change of the capacity."""
     k = power.next_change
-    if k == power.time.size or power.time[k] > now:
-        return False
     draws = power.draws[power.drawn :]
     given = (power.machines[k], power.mode[k], draws, now)
     power.drawn += switching.take_effect(power.own, power.by, power.notified, k, *given)
     power.next_change += 1
     _warn(power, now)
-    return True
 
 
 @compiled
 def _notice(power, now):
-    """Give the next notice of a change of the capacity that is due; return whether there was one."""
-    if power.next_notice == power.notices.size or _notice_at(power) > now:
-        return False
+    """Give notice of the next change of the capacity of which it is given, unless that has been made by now."""
     k = power.notices[power.next_notice]
     power.next_notice += 1
     if power.time[k] > now:
         power.announced[k] = True
         power.farthest = max(power.farthest, k)
         _warn(power, power.time[k] - power.notice[k])  # which may be before the window
-    return True
 
 
 @compiled
 def switch(power, now):
-    """Carry out the changes of an instant, then give the notices; return whether a machine changed by them."""
-    changed = False
-    if power.outages.any:
-        changed = _switch_beside_outages(power, now)
-    else:
-        while next_switch(power) <= now:
-            state, goes = power.state.copy(), power.goes.copy()
-            if _change(power, now) or _notice(power, now):
-                changed |= (power.state != state).any() or (power.goes != goes).any()
-    return changed
-
-
-@compiled
-def _switch_beside_outages(power, now):
-    """Carry out what is due of the capacity and of outages; return whether a machine changed by it."""
+    """Carry out what is due of the capacity and of outages, then give notices; return whether a machine changed."""
     outages = power.outages
     failing, windows = outages.life.shape[0], outages.start.size
     changed = False
@@ -227,12 +183,17 @@ def _switch_beside_outages(power, now):
         while True:
             which = next_due(outages, now, notices)
             capacity = notices or which < 0 or power.change_said < outages.said[which]
-            if capacity and (_notice(power, now) if notices else _change(power, now)):
-                for machine in range(power.state.size):
-                    changed |= _settle(power, machine, _CAPACITY, _warned_by_change(power, machine), turn)
-                if not notices:
+            if capacity and _next_at(power, notices) <= now:
+                own, goes = power.own.copy(), power.own_goes.copy()
+                if notices:
+                    _notice(power, now)
+                else:
+                    _change(power, now)
                     outages.count += 1
                     power.change_said = outages.count
+                for machine in range(own.size):
+                    if power.own[machine] != own[machine] or power.own_goes[machine] != goes[machine]:
+                        changed |= _settle(power, machine, _CAPACITY, _warned_by_change(power, machine), turn)
             elif which >= 0:
                 why = carry_out(outages, which, now)
                 by = which - failing if failing <= which < failing + windows else _OTHERS
@@ -322,11 +283,21 @@ def drain_out(power, machine):
 
 
 @compiled
-def switch_off_drained(power, machine):
-    """Switch a machine off that drains, and on which no job runs any more."""
-    drain_out(power, machine)
-    if power.outages.any:
-        _settle(power, machine, _OTHERS, -1.0, 0)
+def switch_off_drained(power, free, size):
+    """Switch machines off that drain and on which no job runs any more; return whether there are any.
+
+    `free` and `size` are int64[machines] each, their free cores, and their cores.
+    """
+    found = False
+    power.draining = False
+    for machine in np.flatnonzero(power.state == switching.DRAINING):
+        if free[machine] == size[machine]:
+            drain_out(power, machine)
+            _settle(power, machine, _OTHERS, -1.0, 0)
+            found = True
+        else:
+            power.draining = True
+    return found
 
 
 @compiled
@@ -336,12 +307,6 @@ def _warned_by_change(power, machine):
     if change < 0 or power.mode[change] != switching.CHECKPOINT:
         return -1.0
     return switching.warned(power.notified[machine], power.time[change], power.notice[change])
-
-
-@compiled
-def warned(power, machine):
-    """Return how long before it went a machine was asked for checkpoints; -1 if it was not."""
-    return power.why[machine] if power.outages.any else _warned_by_change(power, machine)
 
 
 @compiled
@@ -366,6 +331,4 @@ def copied_power(power, state):
     """Return the same machines again, whose states are `state` from now on."""
     made = copied(power)
     made.state = state
-    if not power.outages.any:
-        made.own, made.own_goes = made.state, made.goes
     return made

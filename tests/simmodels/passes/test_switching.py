@@ -27,12 +27,17 @@ class Machines:
         self.states = np.array([{"-": OFF, "o": OPEN, "n": NOTICED, "d": DRAINING}[each] for each in text])
         self.by = np.full(len(text), -1)
         self.reported = np.full(len(text), np.inf)
+        self.goes = np.full(len(text), np.nan)
 
     def __str__(self) -> str:
         return "".join("-ond"[each] for each in self.states)
 
-    def warn(self, machines: int, now: float = 0.0, draws: np.ndarray = NONE) -> int:
-        return int(warn(self.states, self.reported, machines, draws, now))
+    def warn(self, *machines: int, now: float = 0.0, draws: np.ndarray = NONE) -> int:
+        """Give notice of changes at 150 s, 350 s and so on; others come before each."""
+        time = 100.0 * np.arange(2 * len(machines)) + 50.0
+        announced, left = np.arange(len(time)) % 2 > 0, np.repeat(np.array(machines, np.int64), 2)
+        left[::2] = 0  # of these no notice has been given
+        return int(warn(self.states, self.reported, self.goes, announced, time, left, draws, now))
 
     def change(self, number: int, machines: int, mode: int = KILL, now: float = 0.0, draws: np.ndarray = NONE) -> int:
         return int(take_effect(self.states, self.by, self.reported, number, machines, mode, draws, now))
@@ -56,6 +61,16 @@ def test_who_was_given_notice_goes_first_and_who_drains_comes_back() -> None:
     four.warn(1)
     assert four.warn(9) == 0
     assert str(four) == "ood-", "notice that no longer holds is taken back"
+
+
+def test_a_machine_under_notice_goes_at_the_first_change_that_does_not_leave_it() -> None:
+    five = Machines("ooood")
+    assert five.warn(3, 1, 2) == 3
+    assert str(five) == "onnnd"
+    assert five.goes.tolist() == [np.inf, 350, 350, 150, np.inf]
+    assert five.warn() == 0
+    assert str(five) == "ooood", "no change is to come"
+    assert five.goes.tolist() == [np.inf] * 5
 
 
 def test_draws_say_who_goes_the_same_at_once_or_one_by_one() -> None:
