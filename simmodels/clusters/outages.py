@@ -29,12 +29,18 @@ class FailureLaw:
     repair_s
         How long a repair takes, in seconds.
     shape
-        The shape of the Weibull distribution of the times between failures.
+        The shape of the Weibull distribution of the times between failures: 1 for an exponential one; below 1 a machine
+        fails more often shortly after a repair, as logs of clusters show (about 0.7).
 
     Raises
     ------
     RequestError
         A number is out of its range.
+
+    References
+    ----------
+    Schroeder, Gibson 2006, A large-scale study of failures in high-performance computing systems,
+    doi 10.1109/DSN.2006.5, for the shape.
 
     Examples
     --------
@@ -73,7 +79,8 @@ class MaintenanceWindow:
     machines
         The numbers of the machines; None for all.
     notice_s
-        How long before it notice is given, in seconds.
+        How long before it notice is given, in seconds. From then on a queue starts on these machines only what ends,
+        by its estimate, before they go; placers start nothing there.
     mode
         What happens to jobs that still run there when it begins: see `simmodels.CapacityChange`.
 

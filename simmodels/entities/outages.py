@@ -32,23 +32,13 @@ class Failures:
     ----------
     env, cluster
         The environment, and the cluster.
-    mtbf_s
-        The mean time from a repair to the machine's next failure, in seconds.
-    repair_s
-        How long a repair takes, in seconds.
-    shape
-        The shape of the Weibull distribution of the times between failures: 1 for an exponential one; below 1 a machine
-        fails more often shortly after a repair, as logs of clusters show (about 0.7).
+    mtbf_s, repair_s, shape
+        As in `FailureLaw`.
 
     Raises
     ------
     RequestError
         The cluster has no machines, or a number is out of its range.
-
-    References
-    ----------
-    Schroeder, Gibson 2006, A large-scale study of failures in high-performance computing systems,
-    doi 10.1109/DSN.2006.5, for the shape.
 
     Examples
     --------
@@ -105,15 +95,8 @@ class Maintenance:
     ----------
     env, cluster
         The environment, and the cluster.
-    start_s, duration_s
-        When it begins, and how long it takes, in seconds.
-    machines
-        The numbers of the machines; None for all.
-    notice_s
-        How long before it notice is given, in seconds. From then on a queue starts on these machines only what ends,
-        by its estimate, before they go; placers start nothing there.
-    mode
-        What happens to jobs that still run there when it begins: see `simmodels.CapacityChange`.
+    start_s, duration_s, machines, notice_s, mode
+        As in `MaintenanceWindow`.
     repeat_s
         It begins again after this many seconds, again and again, so the process never ends; None for once.
 

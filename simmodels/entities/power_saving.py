@@ -26,12 +26,8 @@ class SleepWhenIdle:
     ----------
     env, cluster
         The environment, and the cluster.
-    after_s
-        How long a machine is idle before it is switched off, in seconds.
-    boot_s
-        How long it takes to come back, in seconds.
-    awake
-        How many machines stay on, whatever there is to do.
+    after_s, boot_s, awake
+        As in `SleepPolicy`.
 
     Raises
     ------
