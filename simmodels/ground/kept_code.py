@@ -20,6 +20,7 @@ import llvmlite.binding as llvm
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
 
 from simmodels.ground.digests import UnknownValueError, digest, digest_of
 from simmodels.ground.files import replacing
@@ -125,7 +126,10 @@ class KeptCode:
             # What has gone, and what of a file was not written here, is compiled again.
             with suppress(*_NOT_OURS):
                 kept = pickle.loads(_read(place / self._file(signature, machine)))  # noqa: S301  the user's own folder
-                return self._form.rebuild(context, kept, functools.partial(_find, place))
+                found = self._form.rebuild(context, kept, functools.partial(_find, place))
+                # It is known by what was asked for: a default that is no number is not equal to the one that was kept.
+                found.fndesc.argtypes, _ = normalize_signature(signature)
+                return found._replace(signature=found.signature.replace(args=found.fndesc.argtypes))
         self._missed()
         return None
 

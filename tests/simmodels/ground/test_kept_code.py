@@ -78,6 +78,29 @@ def test_a_changed_rule_in_another_file_is_never_run_stale_and_copies_share(kept
     assert {path.suffix for path in kept.iterdir()} == {".code", ".bitcode"}
 
 
+WITH_A_DEFAULT = """
+import numpy as np
+from simmodels.ground.compiled import compiled
+
+@compiled
+def called(number, instead=np.nan):
+    return number if np.isnan(instead) else instead
+
+@compiled
+def caller(number):
+    return called(number) + ADDED
+"""
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_changed_caller_calls_what_is_kept_though_a_default_is_no_number(tmp_path: Path) -> None:
+    for added in (1.0, 2.0):  # NaN is not equal to the one that was kept
+        (tmp_path / "rules.py").write_text(WITH_A_DEFAULT.replace("ADDED", str(added)))
+        command = [sys.executable, "-c", "import rules; print(rules.caller(3.0))"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert done.stdout == f"{3.0 + added}\n"
+
+
 def test_code_that_a_wheel_brings_is_loaded_where_the_processor_runs_it_and_is_never_stale(
     kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
