@@ -329,10 +329,7 @@ def add_free(auction, cluster, cores):
 @compiled
 def met(auction, tasks):
     """Return the cluster of each of these tasks."""
-    out = np.empty(tasks.size, np.int64)
-    for k in range(tasks.size):
-        out[k] = auction.cluster[tasks[k]]
-    return out
+    return auction.cluster[tasks]
 
 
 @compiled

@@ -20,7 +20,7 @@ from simmodels.replay.loop import run
 from simmodels.replay.occupancy import Occupancy, copied_occupancy, keep_attempts, new_occupancy, parts_of
 from simmodels.replay.outages import Outages, Planned, new_outages
 from simmodels.replay.power import Changes, Power, copied_power, foresee_failures, known_failures, new_power
-from simmodels.replay.runs import Runs, idle_repairs, new_runs, record, stuck_slots
+from simmodels.replay.runs import Runs, new_runs, record, stuck_slots
 from simmodels.replay.sleep import Sleep, new_sleep
 from simmodels.results.attempts import PART_TYPES, numbered, unexpected
 from simmodels.structures.structure import Handle, address_of, copy_of
@@ -170,7 +170,8 @@ class Platform:
             fine = run(*of, submit_s, numbers, kill, self.last_s, until_s, stop_s)
             if not self._foresee_failures():
                 break
-        self.stuck, self.repairs = stuck_slots(runs), int(idle_repairs(runs))
+        slots, times, self.repairs = stuck_slots(runs)
+        self.stuck = slots, times
         return fine
 
     def _foresee_failures(self) -> bool:

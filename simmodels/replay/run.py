@@ -17,11 +17,10 @@ from simmodels.policies.parties import Parties
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
-from simmodels.replay.queue_loop import carry_on_loop, loop_now, new_loop, replay
+from simmodels.replay.queue_loop import came_to, carry_on_loop, loop_now, new_loop, replay
 from simmodels.replay.snapshot import Stopped
 from simmodels.results.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.structures.queue_state import (
-    arrived_slots,
     present_slots,
     refused,
     set_draw,
@@ -143,7 +142,7 @@ class Replay(Stopped):
 
     def coming(self) -> Ints:
         """Return int64[k], the slots that are still to come, increasing."""
-        return np.arange(arrived_slots(self._queue), len(self.submit_s))
+        return np.arange(came_to(self._loop), len(self.submit_s))
 
     def jobs_at(self, slots: Ints) -> Workload:
         """Return the jobs of some slots, in this order."""

@@ -183,15 +183,12 @@ def undone_slots(runs):
 
 
 @compiled
-def idle_repairs(runs):
-    """Return how often machines were repaired while all waited, if that was too often; else 0."""
-    return runs.repairs
-
-
-@compiled
 def stuck_slots(runs):
-    """Return the slots that were lost too often in a row at the last instant, and how often."""
-    return np.flatnonzero(runs.requeues > runs.most_requeues), runs.most_requeues + 1
+    """Return the slots that were lost too often in a row at the last instant, and how often.
+
+    And how often machines were repaired while all waited, if that was too often; else 0.
+    """
+    return np.flatnonzero(runs.requeues > runs.most_requeues), runs.most_requeues + 1, runs.repairs
 
 
 @compiled

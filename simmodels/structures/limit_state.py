@@ -167,8 +167,7 @@ def full_party(limits, slot, cores):
 @compiled
 def exceeds(limits, slot, cores):
     """Return whether a waiting job would exceed a limit if it started now."""
-    cohort, core_s = limits.cohort[slot], limits.core_s[slot]
-    return first_full(limits.parties, limits.most, limits.used, cohort, cores, core_s) >= 0
+    return full_party(limits, slot, cores) >= 0
 
 
 @compiled

@@ -268,12 +268,6 @@ def present_slots(queue):
 
 
 @compiled
-def arrived_slots(queue):
-    """Return how many slots have arrived: the first ones."""
-    return queue.arrived
-
-
-@compiled
 def warm_left(queue):
     """Return how many warm jobs there are among those that wait, run or are still to come."""
     left = max(queue.warm - queue.arrived, 0)
