@@ -206,11 +206,10 @@ def _show(campaign: Campaign, report: Report) -> None:
     for finding in report.findings:
         output.print_line(finding)
     study = campaign.plan.study.name
-    rows = [
-        (claim.text, claim.place, claim.expected(), claim.found(),
-         Text(claim.outcome, style=_STYLES.get(claim.verdict, "yellow")))
-        for claim in report.claims
-    ]  # fmt: skip
+    rows: list[Sequence[str | Text]] = []
+    for claim in report.claims:
+        outcome = Text(claim.outcome, style=_STYLES.get(claim.verdict, "yellow"))
+        rows.append((claim.text, claim.place, claim.expected(), claim.found(), outcome))
     if rows:
         table = output.listing(("claim", "source", "expected", "found", "verdict"), rows)
         output.print_table(f"claims of {study}, scale {campaign.plan.scale}", table)

@@ -164,9 +164,8 @@ def limits_within(limits: Limits | None, jobs: Workload) -> Limits | None:
 
 def idle_limits(limits: Limits | None, jobs: Workload) -> Iterator[str]:
     """Hand out a sentence about each column by which limits count jobs, and of which no job says a value."""
-    known = jobs.take(jobs.known())
     for column in () if limits is None else limits.columns:
-        if (numbers_of(known.numbers_by_name, column) < 0).all():
+        if (numbers_of(jobs.numbers_by_name, column)[jobs.known()] < 0).all():
             yield f"No job of {jobs.name} says its {column}: limits by {column} have no effect."
 
 

@@ -14,7 +14,7 @@ from simmodels.ground.on_demand import on_demand
 from simmodels.structures import held_jobs, limit_state
 from simmodels.structures.limit_state import LIMIT_STATE, count, exceeds, full_to_enter, leave_outside
 from simmodels.structures.queue_state import CONSERVATIVE, LIMITS, OUTSIDE, QUEUE_STATE
-from simmodels.structures.sorted_blocks import SORTED_BLOCKS, slots_of
+from simmodels.structures.sorted_blocks import SORTED_BLOCKS
 from simmodels.structures.structure import arrays_of
 
 _PLACE: Final = types.UniTuple(types.int64, 2)
@@ -114,7 +114,10 @@ def first_in_line(queue):
     """Return the slot of the first that waits, as last sorted, and is over no limit; -1 if there is none."""
     if queue.limited:
         release_all(queue)
-    for slot in slots_of(queue.waiting):
-        if not is_over(queue, slot):
-            return slot
+    waiting = queue.waiting
+    for c in range(waiting.blocks):  # most often it is the first that waits
+        b = waiting.chain[c]
+        for i in range(waiting.count[b]):
+            if not is_over(queue, waiting.entries[b, i].slot):
+                return waiting.entries[b, i].slot
     return -1

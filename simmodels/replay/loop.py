@@ -406,8 +406,9 @@ def run(
             _start_placed(placer, runs, speed, now)
             ends_at = next_end(runs)
         if switch_at <= now or draining or freed:
-            given = (placer, occupancy, runs, size, powers, touched, more, now)
-            changed, draining, leaves, short, lost = _switch_all(*given)
+            changed, draining, leaves, short, lost = _switch_all(
+                placer, occupancy, runs, size, powers, touched, more, now
+            )
             freed = False
             switch_at = _next_switch(powers)
             if changed:
