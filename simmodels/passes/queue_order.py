@@ -84,16 +84,11 @@ def sort_again(queue, ordered, order, row, key, now):
         refill(ordered, ends, slots, queue.cores, queue.estimate, n)
 
 
-@compiled
-def _lengthen_scratch(queue, entries):
-    lengthen_entries(queue, entries)
-
-
 @inlined
 def let_start(queue, starts):
     """Let there be room for as many starts in one decision."""
     if starts > queue.placed.size:
-        _lengthen_scratch(queue, 2 * starts)
+        lengthen_entries(queue, 2 * starts)
 
 
 @inlined

@@ -11,7 +11,7 @@ from simmodels.ground.numbers import INT64_MAX
 from simmodels.passes import switching
 from simmodels.replay.runs import begin_run, lose_run
 from simmodels.replay.sleep import note_idle
-from simmodels.structures.arrays import grown, lowest
+from simmodels.structures.arrays import lowest
 from simmodels.structures.bits import WORD, from_on, has, least, span
 from simmodels.structures.sorted_blocks import sort_pairs
 from simmodels.structures.structure import Handle, Structure, columns_by, copied
@@ -44,7 +44,7 @@ OCCUPANCY: Final = Structure(
         ("listed", _W1),
         ("open", _W1),
         # by attempt, in order of start: its first run of machines; those of the next attempt follow
-        ("first", _I1),
+        ("first", _I1, "attempt"),
         # a run: machines that follow each other and give as many cores each: the first, how many, cores of each
         ("machine", _S1, "run"),
         ("machines", _S1, "run"),
@@ -53,7 +53,7 @@ OCCUPANCY: Final = Structure(
         ("attempts", types.int64),
     ],
 )
-_lengthen_runs = columns_by(OCCUPANCY, "run")
+_lengthen_attempts, _lengthen_runs = columns_by(OCCUPANCY, "attempt"), columns_by(OCCUPANCY, "run")
 
 
 @compiled
@@ -85,7 +85,7 @@ def new_occupancy(state, size, speed, first_of, jobs):
     made.state = state
     made.listed = np.zeros(machines // WORD + 1, np.uint64)
     made.open = np.zeros(machines // WORD + 1, np.uint64)
-    made.first = np.empty(jobs + 64, np.int64)
+    _lengthen_attempts(made, jobs + 64)
     made.first[0] = 0
     _lengthen_runs(made, 64 + _RUNS * jobs)
     for cluster in range(first_of.size - 1):
@@ -120,19 +120,13 @@ def _next_listed(listed, machine):
     return block * WORD + least(word)
 
 
-@compiled
-def _lengthen(occupancy, more):
-    if occupancy.attempts + 1 == occupancy.first.size:
-        occupancy.first = grown(occupancy.first, 2 * occupancy.first.size)
-    if occupancy.runs + more > occupancy.machine.size:
-        _lengthen_runs(occupancy, 2 * (occupancy.runs + more))
-
-
 @inlined
 def _make_room(occupancy, more):
     """Let there be room for another attempt, and for as many more runs of machines."""
-    if occupancy.attempts + 1 == occupancy.first.size or occupancy.runs + more > occupancy.machine.size:
-        _lengthen(occupancy, more)
+    if occupancy.attempts + 1 == occupancy.first.size:
+        _lengthen_attempts(occupancy, 2 * occupancy.first.size)
+    if occupancy.runs + more > occupancy.machine.size:
+        _lengthen_runs(occupancy, 2 * (occupancy.runs + more))
 
 
 @inlined

@@ -15,7 +15,7 @@ from simmodels.ground.signals import heed_signals
 from simmodels.passes.queue_events import arrive, decide, finish, next_promise
 from simmodels.structures.agenda import pop, push
 from simmodels.structures.arrays import grown
-from simmodels.structures.structure import Handle, Structure
+from simmodels.structures.structure import Handle, Structure, columns_by
 
 
 class Loop(Handle):
@@ -27,8 +27,8 @@ _I1 = types.int64[::1]
 LOOP: Final = Structure(
     Loop,
     [
-        ("ends", _F1),  # a heap of the ends of what runs
-        ("slots", _I1),
+        ("ends", _F1, "run"),  # a heap of the ends of what runs
+        ("slots", _I1, "run"),
         ("size", types.int64),
         ("coming", types.int64),  # slots from this on have not arrived
         # by event only
@@ -40,6 +40,7 @@ LOOP: Final = Structure(
         ("now", types.float64),
     ],
 )
+_lengthen_runs = columns_by(LOOP, "run")
 
 
 @compiled
@@ -54,8 +55,7 @@ def new_loop(slots, by_event):
         As for `replay`.
     """
     loop = structref.new(LOOP)
-    loop.ends = np.empty(64, np.float64)
-    loop.slots = np.empty(64, np.int64)
+    _lengthen_runs(loop, 64)
     loop.turn = np.empty(slots if by_event else 0, np.int64)
     loop.due = np.empty(64, np.int64)
     loop.now = -np.inf
@@ -83,8 +83,7 @@ def carry_on_loop(loop, old, by_event, kept, ended):
     loop.now = old.now
     # What runs, in the order in which it started where that counts: `slots` holds turns then.
     running = np.sort(old.slots[: old.size])
-    loop.ends = np.empty(2 * (old.size + 32), np.float64)
-    loop.slots = np.empty(2 * (old.size + 32), np.int64)
+    _lengthen_runs(loop, 2 * (old.size + 32))
     for k in range(old.size):
         slot = np.searchsorted(kept, old.turn[running[k]] if by_event else running[k])
         own = slot
@@ -145,17 +144,10 @@ def _one_event(queue, loop, stop, started):
 
 
 @compiled
-def _lengthen_running(loop, room):
-    """Make the heap of what runs longer."""
-    loop.ends = grown(loop.ends, room)
-    loop.slots = grown(loop.slots, room)
-
-
-@compiled
 def _start_placed(queue, loop, count, by_event, kill, started, ended):
     """Let the slots placed[:count] run from now on."""
     if loop.size + count > loop.ends.size:
-        _lengthen_running(loop, 2 * (loop.size + count))
+        _lengthen_runs(loop, 2 * (loop.size + count))
     now, ends, slots = loop.now, loop.ends, loop.slots
     for k in range(count):
         slot = queue.placed[k]

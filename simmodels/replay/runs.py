@@ -101,16 +101,11 @@ def new_runs(whole, estimate, earlier, machines, checkpoints, most_requeues):
     return made
 
 
-@compiled
-def _lengthen(runs, room):
-    _lengthen_attempts(runs, room)
-
-
 @inlined
 def _make_room(runs):
     """Let the record have room for another attempt."""
     if runs.count == runs.slot.size:
-        _lengthen(runs, 2 * runs.count)
+        _lengthen_attempts(runs, 2 * runs.count)
 
 
 @compiled

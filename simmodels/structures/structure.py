@@ -112,8 +112,8 @@ def columns_by(kind: Structure, what: str) -> Callable[..., Any]:
     """Return a function for compiled code that lets all columns by something, say by slot, have a number of entries.
 
     So the fields say once what there is by a slot. The function gets a structure, which may be new, and how many
-    entries there are to be, no fewer than there are. It returns the structure: so that whatever calls it counts
-    references (`simmodels.ground.borrowing`), and the shorter columns go.
+    entries there are to be, no fewer than there are. It is one of its own, which counts references so that the shorter
+    columns go: so what calls it need not (`simmodels.ground.borrowing`).
     """
     columns = tuple((name, value) for by, name, value in kind.columns if by == what)
 
@@ -133,7 +133,14 @@ def columns_by(kind: Structure, what: str) -> Callable[..., Any]:
         return impl_ret_borrowed(context, builder, kind, arguments[0])
 
     setattr(lengthened, REPLACES, frozenset((kind.handle.__name__, name) for name, _ in columns))
-    made: Callable[..., Any] = intrinsic(lengthened)
+    with_longer: Callable[..., Any] = intrinsic(lengthened)
+
+    def lengthen(structure, entries):
+        with_longer(structure, entries)
+
+    # The linker knows functions by their names, those of other processes too: no two may share one.
+    lengthen.__qualname__ = lengthen.__name__ = f"lengthen_{kind.handle.__name__}_by_{what}"
+    made: Callable[..., Any] = compiled(lengthen)
     return made
 
 

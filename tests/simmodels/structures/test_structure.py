@@ -8,6 +8,7 @@ from numba.core.runtime import _nrt_python, rtsys
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
+from simmodels.replay.runs import RUNS
 from simmodels.structures.structure import Handle, Structure, columns_by
 
 
@@ -75,3 +76,8 @@ def test_columns_that_were_shorter_are_let_go() -> None:
     after = rtsys.get_allocation_stats()
     _nrt_python.memsys_disable_stats()
     assert after.alloc - before.alloc == after.free - before.free
+
+
+def test_no_two_lengthening_functions_share_the_name_by_which_kept_code_is_linked() -> None:
+    names = [columns_by(FLAGS, what).py_func.__qualname__ for what in ("ship", "port")]
+    assert len({*names, columns_by(RUNS, "slot").py_func.__qualname__}) == 3
