@@ -22,7 +22,7 @@ from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.passes.limiting import release_all
 from simmodels.passes.queue_order import place_of
-from simmodels.structures.arrays import grown, lowest
+from simmodels.structures.arrays import lowest
 from simmodels.structures.line_plan import line_plan_at, make_room, shape_of
 from simmodels.structures.profile import (
     add,
@@ -32,6 +32,7 @@ from simmodels.structures.profile import (
     earliest,
     find,
     lasts_until,
+    lengthen_segments,
     occupy,
     reset,
 )
@@ -335,8 +336,7 @@ def _extend(queue, plan, now, coming, known, jobs):
             together = lowest(profile.free[i:j]) // cores
             last = min(alike, k + together)
             if profile.segments + 2 > profile.time.size:
-                profile.time = grown(profile.time, 2 * profile.time.size)
-                profile.free = grown(profile.free, 2 * profile.free.size)
+                lengthen_segments(profile, 2 * profile.time.size)
             profile.segments = occupy(
                 profile.time, profile.free, 0, profile.segments, i, j, start, until, (last - k) * cores
             )

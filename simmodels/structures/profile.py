@@ -13,8 +13,8 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled, inlined
-from simmodels.structures.arrays import grown, put
-from simmodels.structures.structure import Handle, Structure
+from simmodels.structures.arrays import put
+from simmodels.structures.structure import Handle, Structure, columns_by
 
 
 class Profile(Handle):
@@ -29,16 +29,17 @@ class Profile(Handle):
 
 
 PROFILE: Final = Structure(
-    Profile, [("time", types.float64[::1]), ("free", types.int64[::1]), ("segments", types.int64)]
+    Profile,
+    [("time", types.float64[::1], "segment"), ("free", types.int64[::1], "segment"), ("segments", types.int64)],
 )
+lengthen_segments = columns_by(PROFILE, "segment")
 
 
 @compiled
 def new_profile(now, free):
     """Return a profile with `free` cores free from `now` on."""
     made = structref.new(PROFILE)
-    made.time = np.empty(64, np.float64)
-    made.free = np.empty(64, np.int64)
+    lengthen_segments(made, 64)
     reset(made, now, free)
     return made
 
@@ -189,8 +190,7 @@ def free_up(time, free, at, n, start, end, cores):
 def add(profile, start, end, cores):
     """Free `cores` more cores (fewer, if negative) in [start, end); an empty interval does nothing."""
     if profile.segments + 2 > profile.time.size:
-        profile.time = grown(profile.time, 2 * profile.time.size)
-        profile.free = grown(profile.free, 2 * profile.free.size)
+        lengthen_segments(profile, 2 * profile.time.size)
     profile.segments = free_up(profile.time, profile.free, 0, profile.segments, start, end, cores)
 
 
@@ -202,8 +202,7 @@ def append(profile, instant, cores):
         profile.free[last] += cores
         return
     if profile.segments == profile.time.size:
-        profile.time = grown(profile.time, 2 * profile.time.size)
-        profile.free = grown(profile.free, 2 * profile.free.size)
+        lengthen_segments(profile, 2 * profile.time.size)
     profile.time[last + 1] = instant
     profile.free[last + 1] = profile.free[last] + cores
     profile.segments += 1
