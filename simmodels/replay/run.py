@@ -75,11 +75,9 @@ class Replay(Stopped):
         self.cores = cores
         self.options = options
         self.seed = seed
-        known = workload.known()
-        self._rows = None  # slot -> row; None where all jobs are known and sorted, as logs should be
-        late = workload.submit_s[1:] < workload.submit_s[:-1]
-        if np.count_nonzero(known) < len(known) or np.count_nonzero(late):
-            rows = np.flatnonzero(known)
+        self._rows = None  # slot -> row; None where they are the same
+        if not workload.is_in_order:
+            rows = np.flatnonzero(workload.known())
             self._rows = rows[np.argsort(workload.submit_s[rows], kind="stable")]
         columns = (workload.submit_s, workload.runtime_s, workload.estimate_s, workload.cores)
         if self._rows is not None:

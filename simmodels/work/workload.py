@@ -1,5 +1,6 @@
 """Workload: the jobs that go into a simulation, as immutable columns."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -141,6 +142,7 @@ class Workload(Guided):
     counts: Mapping[str, int] = field(default_factory=dict)
     extras: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
     tasks: Tasks | None = None
+    _found: tuple[float, bool] | None = field(default=None, init=False, repr=False)  # see `_looked_through`
 
     def __post_init__(self) -> None:
         """Make the columns read-only arrays of their types, and check their lengths."""
@@ -455,6 +457,25 @@ class Workload(Guided):
         known: NDArray[np.bool_] = (self.cores != UNKNOWN) & (self.runtime_s != UNKNOWN)
         return known
 
+    @property
+    def is_in_order(self) -> bool:
+        """Whether all jobs are known, and sorted by submission, as those of a log should be."""
+        _, found = self._looked_through()
+        return found
+
+    def _looked_through(self) -> tuple[float, bool]:
+        """Return the cores on which every known job can run, infinity if there is none, and `is_in_order`.
+
+        Who simulates a log asks for both, often again and again: they are found once, since nothing of it changes.
+        """
+        if self._found is None:
+            known = self.known()
+            fits = bool((self.runnable() | ~known).all())
+            widest = float(self.cores.max(where=known, initial=0)) if fits else math.inf
+            found = bool(known.all() and (self.submit_s[1:] >= self.submit_s[:-1]).all())
+            object.__setattr__(self, "_found", (widest, found))
+        return self._found  # type: ignore[return-value]  # it is found
+
     def unlimited(self) -> NDArray[np.bool_]:
         """Return bool[n]: the job has no time limit, as far as its log says which have none.
 
@@ -482,10 +503,11 @@ class Workload(Guided):
                 f"a scheduler of rigid jobs got workflows (job {self.tasks.workflows[0].job_id} is the first)",
                 "an Auctioneer, or simulate with a bid, takes them",
             )
+        widest, _ = self._looked_through()
+        if widest <= as_number("cores", cores, finite=False):
+            return
         bad = ~self.runnable(cores) & self.known()
         count = int(np.count_nonzero(bad))
-        if not count:
-            return
         job = self.job(int(bad.argmax()))
         raise ImpossibleJobError(job.job_id, job.impossible_on(cores), count - 1)
 
