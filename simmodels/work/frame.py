@@ -1,6 +1,7 @@
-"""Frame: a table of jobs, read into the columns of a workload."""
+"""Frame: what may stand for a workload, above all a table of jobs, read into its columns."""
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import listed
 from simmodels.ground.later import later
+from simmodels.ground.plugins import plugin
 from simmodels.work.columns import as_job_column, numbered
 from simmodels.work.time_limits import NO_LIMIT, REQUESTED, estimates
 
@@ -18,6 +20,24 @@ else:
     pd = later("pandas")
 
 _NEEDED: Final = ("submit_s", "runtime_s", "cores")
+
+
+def read_file(path: str | PathLike[str]) -> Any:  # noqa: ANN401  a workload, which is above
+    """Return the workload of a file, by the reader that is installed."""
+    read = plugin("read_workload")
+    if read is None:
+        what = f"no package that reads workloads is installed, and {str(path)!r} is a path"
+        raise RequestError(what, "install schedlab (pip install .), or hand over workloads.read(path)")
+    return read(path)
+
+
+def hint(given: object, *, several: bool) -> str:
+    """Return what helps whoever gave something that does not stand for a workload; or several workloads."""
+    if hasattr(given, "workload"):
+        return "its .workload is one"
+    if isinstance(given, np.ndarray):
+        return "name its columns: pd.DataFrame(array, columns=[...])"
+    return "Workload.concat puts several together" if several else ""
 
 
 def columns_of(frame: object) -> tuple[dict[str, Any], dict[str, int]]:

@@ -18,10 +18,9 @@ from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.instants import LIMIT_S
 from simmodels.ground.later import later
 from simmodels.ground.numbers import as_integer, as_number
-from simmodels.ground.plugins import plugin
 from simmodels.work.card import counted, workload_card
 from simmodels.work.columns import COLUMNS, UNKNOWN, as_extras, as_job_column, empty, names_of, taken
-from simmodels.work.frame import columns_of
+from simmodels.work.frame import columns_of, hint, read_file
 from simmodels.work.job import Job, Numbers
 from simmodels.work.tasks import OF_WORKFLOWS, Tasks, tasks_of
 from simmodels.work.time_limits import REQUESTED
@@ -33,27 +32,6 @@ else:
     pd = later("pandas")
 
 __all__ = ["COLUMNS", "Job", "Numbers", "Tasks", "Workload", "WorkloadLike"]
-
-
-def _read(path: "str | PathLike[str]") -> "Workload":
-    """Return the workload of a file, by the reader that is installed."""
-    read = plugin("read_workload")
-    if read is None:
-        what = f"no package that reads workloads is installed, and {str(path)!r} is a path"
-        raise RequestError(what, "install schedlab (pip install .), or hand over workloads.read(path)")
-    found: Workload = read(path)
-    return found
-
-
-def _hint(given: object, parts: tuple[object, ...]) -> str:
-    """Return what helps whoever gave something that does not stand for a workload."""
-    if hasattr(given, "workload"):
-        return "its .workload is one"
-    if isinstance(given, np.ndarray):
-        return "name its columns: pd.DataFrame(array, columns=[...])"
-    if any(isinstance(each, Workload) for each in parts):
-        return "Workload.concat puts several together"
-    return ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,7 +198,8 @@ class Workload(Guided):
         if isinstance(given, Workload):
             return given
         if isinstance(given, str | PathLike):
-            return _read(given)
+            read: Workload = read_file(given)
+            return read
         table: Any = given
         if isinstance(given, np.ndarray) and given.dtype.names:
             table = {name: given[name] for name in given.dtype.names}
@@ -235,7 +214,7 @@ class Workload(Guided):
             names = dict.fromkeys(name for row in rows for name in row)
             return cls.from_frame({name: [row.get(name, np.nan) for row in rows] for name in names})
         what = must_be("workload", "a Workload, a path, a table of jobs, or workflows", given)
-        raise RequestError(what, _hint(given, parts))
+        raise RequestError(what, hint(given, several=any(isinstance(each, Workload) for each in parts)))
 
     # -- workflows ------------------------------------------------------------------------------
 
@@ -460,8 +439,7 @@ class Workload(Guided):
     @property
     def is_in_order(self) -> bool:
         """Whether all jobs are known, and sorted by submission, as those of a log should be."""
-        _, found = self._looked_through()
-        return found
+        return self._looked_through()[1]
 
     def _looked_through(self) -> tuple[float, bool]:
         """Return the cores on which every known job can run, infinity if there is none, and `is_in_order`.
@@ -470,10 +448,10 @@ class Workload(Guided):
         """
         if self._found is None:
             known = self.known()
-            fits = bool((self.runnable() | ~known).all())
-            widest = float(self.cores.max(where=known, initial=0)) if fits else math.inf
-            found = bool(known.all() and (self.submit_s[1:] >= self.submit_s[:-1]).all())
-            object.__setattr__(self, "_found", (widest, found))
+            fit = bool((self.runnable() | ~known).all())
+            widest = float(self.cores.max(where=known, initial=0)) if fit else math.inf
+            in_order = bool(known.all() and (self.submit_s[1:] >= self.submit_s[:-1]).all())
+            object.__setattr__(self, "_found", (widest, in_order))
         return self._found  # type: ignore[return-value]  # it is found
 
     def unlimited(self) -> NDArray[np.bool_]:

@@ -123,6 +123,6 @@ def test_a_function_of_simmodels_reads_a_path_by_the_reader_that_is_installed(
     wanted = sm.simulate(wl.read_swf(path), cores=16).start_s.tolist()
     assert sm.simulate(str(path), cores=16).start_s.tolist() == wanted
     assert sm.simulate(path, cores=16).start_s.tolist() == wanted
-    monkeypatch.setattr("simmodels.work.workload.plugin", {}.get)
+    monkeypatch.setattr("simmodels.work.frame.plugin", {}.get)
     with pytest.raises(sm.RequestError, match=r"no package that reads workloads is installed.*workloads\.read"):
         sm.simulate(path)
