@@ -328,11 +328,11 @@ def decide(queue, now, classes):
         admit(queue, now)  # more become visible
         if more == 0:
             return queue.begun
+    if queue.moving or queue.backfill_moving:
+        sort_moving(queue, now)
     while True:
         heed_signals()
         sliding = queue.visible_below < queue.arrived
-        if queue.moving or queue.backfill_moving:
-            sort_moving(queue, now)
         queue.look_again = False
         more = _start_more(queue, now, classes, queue.backfilling, queue.arrived)
         if more == 0 or not (sliding or queue.look_again):
