@@ -55,8 +55,10 @@ def _release(auction, task, now):
                 at = arrival_on(auction, task, cluster)
                 first = min(first, at)
                 last = max(last, at)
+        # From `last` on it may run anywhere: nobody asks cluster by cluster then.
         auction.ready[task] = last
         for cluster in range(auction.free.size):
+            # At each of these instants one more cluster may take it: an auction is to be held.
             if auction.offers[auction.kind[task], cluster]:
                 at = arrival_on(auction, task, cluster)
                 if at > now and at not in (first, last):
@@ -68,6 +70,7 @@ def _release(auction, task, now):
             sender = auction.predecessor[k]
             if auction.apart[auction.kind[sender], auction.kind[task]]:
                 first = max(first, auction.end[sender] + auction.delay[sender])
+    # Before `first` no cluster may take it, so it is in no queue.
     if first > now:
         auction.phase[task] = TRAVELLING
         _announce(auction, first, task)
@@ -82,11 +85,13 @@ def finish(auction, task, now):
     _vacate(auction, task)
     auction.end[task] = now
     job = auction.job[task]
+    # Also of a job that is gone, whose running tasks run on.
     auction.left[job] -= 1
     if auction.state[job] != ACTIVE:
         return
     if auction.left[job] == 0:
         auction.finish[job] = now
+        # Done, but worth nothing any more: that counts as starved.
         slr = (now - auction.submit[job]) / auction.tick / auction.critical_path[job]
         auction.state[job] = STARVED if slr >= auction.slr[auction.first_point[job + 1] - 1] else FINISHED
         return
@@ -99,7 +104,7 @@ def finish(auction, task, now):
 
 @compiled
 def _vacate(auction, task):
-    if not auction.forward:
+    if not auction.forward:  # else the queues behind count their cores
         auction.free[auction.cluster[task]] += auction.cores[task]
     kind = auction.kind[task]
     auction.busy_cores[kind] -= auction.cores[task]
@@ -118,7 +123,7 @@ def lose(auction, task, now):
     if auction.state[auction.job[task]] != ACTIVE:
         auction.phase[task] = REMOVED
         return
-    auction.promised[auction.kind[task]] += auction.runtime[task] * auction.cores[task]
+    auction.promised[auction.kind[task]] += auction.runtime[task] * auction.cores[task]  # its work is to be done again
     enter(auction, task, now)
 
 
@@ -126,7 +131,7 @@ def lose(auction, task, now):
 def _remove_tasks(auction, job):
     """Take all tasks of a job away that have not started; those that run, run on."""
     for task in range(auction.first_task[job], auction.first_task[job + 1]):
-        if auction.phase[task] == WAITING:
+        if auction.phase[task] == WAITING:  # it is in a heap
             withdraw(auction, task)
         if auction.phase[task] == WAITING or auction.phase[task] == COMING or auction.phase[task] == TRAVELLING:
             auction.phase[task] = REMOVED
@@ -139,7 +144,7 @@ def _due_now(auction, now):
     while auction.due_size and auction.due_time[0] <= now:
         job = pop(auction.due_time, auction.due_job, auction.due_size)
         auction.due_size -= 1
-        if auction.state[job] == ACTIVE:
+        if auction.state[job] == ACTIVE:  # else it was done in time
             auction.state[job] = STARVED
             auction.finish[job] = np.nan
             _remove_tasks(auction, job)
@@ -155,6 +160,7 @@ def projected_factor(auction, job, now):
     behind = 0.0
     for task in range(auction.first_task[job], auction.first_task[job + 1]):
         kind = auction.kind[task]
+        # What runs still takes the sum of cores x (end - now): both parts of it are kept as sums.
         ahead = auction.promised[kind] + max(auction.busy_until[kind] - now * auction.busy_cores[kind], 0.0)
         behind = max(behind, ahead / auction.size[kind])
     slr = (auction.critical_path[job] + behind / auction.tick) / auction.critical_path[job]
@@ -171,6 +177,7 @@ def arrive(auction, job, now):
             auction.phase[task] = REMOVED
         return
     auction.state[job] = ACTIVE
+    # A deadline is reached at a tick.
     due = np.ceil(auction.deadline[job]) * auction.tick
     if due < np.inf:
         if auction.due_size == auction.due_time.size:
@@ -180,7 +187,7 @@ def arrive(auction, job, now):
         auction.due_size += 1
     for task in range(auction.first_task[job], auction.first_task[job + 1]):
         auction.promised[auction.kind[task]] += auction.runtime[task] * auction.cores[task]
-        if auction.missing[task] == 0:
+        if auction.missing[task] == 0:  # its first tasks have no predecessors
             enter(auction, task, now)
 
 
@@ -212,11 +219,13 @@ def instant(auction, now, ended, arrived):
 
     In this order: what ends, data, starvation, arrivals, the auction.
     """
+    # Ends first: their cores, and what they release, are there for this auction.
     for k in range(ended.size):
         finish(auction, ended[k], now)
     while auction.data_size and auction.data_time[0] <= now:
         task = pop(auction.data_time, auction.data_task, auction.data_size)
         auction.data_size -= 1
+        # Else it waits already, and one cluster more has its data; or its job is gone.
         if auction.phase[task] == TRAVELLING:
             enter(auction, task, now)
     _due_now(auction, now)
@@ -273,11 +282,12 @@ def change_rules(auction, rules, now):
     """Go over to other rules (see `set_rules`); all that waits bids again."""
     waiting = all_waiting(auction)
     set_rules(auction, rules)
-    auction.ends_size = 0
+    auction.ends_size = 0  # only EASY keeps ends
     if auction.backfilling == EASY:
         for task in range(auction.tasks):
             if auction.phase[task] == RUNNING:
                 note_running(auction, task)
+    # All queues are new and empty: what waits enters as if it had just come.
     for task in waiting:
         auction.turn[task] = -1
         enter(auction, task, now)

@@ -53,11 +53,13 @@ def start_heads(queue, now, classes, n, below, most):
             continue
         cores = waiting.entries[b, i].cores
         slot = waiting.entries[b, i].slot
+        # Over a limit it does not block: the head is the first that is over none.
         if limited and is_barred(queue.limits, slot, cores):
             c, i = next_allowed(queue, c, i)
             continue
         if cores > free or slot >= below or n == most:
             return n, free, c, i
+        # In classes, the free cores may be too few for this job all the same, if machines go before it ends.
         if classes is not None and not takes_now(classes, slot, now, cores, waiting.entries[b, i].estimate):
             return n, free, c, i
         placed[n] = slot
@@ -93,6 +95,7 @@ def reservation(queue, now, free, need, n):
     """
     ends, slots, cores, just = queue.ends, queue.slots, queue.cores, n - queue.begun
     for k in range(just):
+        # These run only once the pass is over: they are not in `queue.running` yet.
         slots[k] = queue.placed[queue.begun + k]
         ends[k] = now + queue.estimate[slots[k]]
     if just > 1:
@@ -102,9 +105,11 @@ def reservation(queue, now, free, need, n):
     c, i, k = 0, 0, 0
     shadow = -np.inf
     while c < blocks or k < just:
+        # Merge the two, each in order of expected ends.
         if c < blocks and (k == just or entries[chain[c], i].key <= ends[k]):
             b = chain[c]
             last = entries[b, count[b] - 1].key
+            # A block is counted as a whole if it is not enough, and nothing that just started ends within it.
             if i == 0 and free + running.sum_cores[b] < need and (k == just or last < ends[k]):  # all is not enough
                 free += running.sum_cores[b]
                 c += 1
@@ -116,12 +121,13 @@ def reservation(queue, now, free, need, n):
         else:
             end, released = ends[k], cores[slots[k]]
             k += 1
-        end = max(end, now)
+        end = max(end, now)  # what is overdue may end at any moment
+        # All that ends at the shadow is counted before this ends: `extra` is what is free then.
         if free >= need and end > shadow:
             break
         free += released
         shadow = end  # once enough is free, all that is counted ends at the same instant
-    if free < need:
+    if free < need:  # others have the cores, or they are off
         return np.inf, free
     return shadow, free - need
 
@@ -155,6 +161,7 @@ def start_backfilled(queue, now, classes, n, most):
         As for `start_heads`; greedy backfilling reserves nothing.
     """
     c, i, free = 0, 0, queue.free if classes is None else classes.free.sum()
+    # In one order both lists are one, and the backfilled jobs are those behind the head in it.
     placed, backfill, same_order, head = queue.placed, queue.backfill, queue.same_order, np.int64(-1)
     limited = queue.limited
     reserves = queue.backfilling == EASY
@@ -166,8 +173,10 @@ def start_backfilled(queue, now, classes, n, most):
         c, i = (c, i + 1) if same_order else (0, 0)  # backfilling begins behind the head
         if limited and not same_order:
             put_back(queue)  # it goes through the other list from its beginning
+    # Without a reservation whatever fits may start.
     shadow, extra = np.inf, free
     if reserves:
+        # The shadow is computed only where a job fits at all: most often none does.
         c, i = next_fitting(backfill, c, i, free, free, now, now)
         if c >= 0 or classes is not None:  # else no other job fits, and nobody asks when the head would start
             shadow, extra = _shadow(queue, now, classes, head, free, n)
@@ -177,6 +186,7 @@ def start_backfilled(queue, now, classes, n, most):
         c, i = next_to_backfill(queue, c, i, free, extra, now, shadow)
     else:
         c, i = next_fitting(backfill, c, i, free, extra, now, shadow)
+    # The cap is one of the decision, which may call this again.
     most = min(most, n + queue.most_backfills - queue.backfilled)
     while c >= 0 and n < most:
         b = backfill.chain[c]
@@ -188,6 +198,7 @@ def start_backfilled(queue, now, classes, n, most):
             n += 1
             queue.backfilled += 1
             free -= cores
+            # What ends by the shadow delays nobody; what does not has cores that the head leaves over.
             if now + estimate > shadow:
                 extra -= cores
             if limited:

@@ -33,6 +33,7 @@ _SLACK: Final = 1e-12  # more than rounding can make of a bound
 @compiled
 def drawn(seed, now, task):
     """Return a number in [0, 1) for a task and an instant: what SplitMix64 makes of the three."""
+    # The draw depends on no other: tasks may be asked in any order, and again, at an instant.
     x = np.uint64(seed) ^ (np.uint64(np.int64(np.floor(now * 1024.0))) * np.uint64(0x9E3779B97F4A7C15))
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x += np.uint64(task + 1) * np.uint64(0xD1342543DE82EF95)
@@ -61,6 +62,7 @@ def key_of(auction, task, now, longest, start=np.nan, queue=0.0, speed=1.0):
     area = 0.0
     draw = 0.0
     if auction.needs_slr:
+        # What it would be if the task started now, and nothing waited after it.
         slr = (auction.rank[task] + (now - auction.submit[job]) / tick + auction.plus) / path
         last = auction.first_point[job + 1]
         if auction.needs_factor:
@@ -92,11 +94,12 @@ def key_of(auction, task, now, longest, start=np.nan, queue=0.0, speed=1.0):
         queue,
         speed,
     )
+    # The run ends with an error; until then the key has to compare.
     if np.isnan(value):
         auction.refused = task
         auction.refused_at = now
         return np.inf
-    if auction.budgets:
+    if auction.budgets:  # no bid is above what is left
         value = min(value, auction.purse[job])
     return -value if auction.high else value
 
@@ -119,9 +122,11 @@ def _queue_of(auction, group):
 @compiled
 def _set_bound(auction, task, now):
     """Set what the key of a task is at least, and until when; not in the heaps yet."""
+    # The bid never changes, or only gets worse: its key now is a bound for good.
     if auction.trend in (FIXED, WORSENS):
         auction.bound[task] = key_of(auction, task, now, 0.0)
     elif auction.trend == IMPROVES:
+        # An improving bid is best at the end of the time for which the bound is to hold.
         ahead = auction.ahead[task]
         longest = auction.longest_bound[auction.group[auction.kind[task]]]
         here = key_of(auction, task, now, longest)
@@ -134,14 +139,15 @@ def _set_bound(auction, task, now):
             ahead = max(ahead / 2.0, 1.0)
             then = key_of(auction, task, now + ahead * auction.tick, longest)
         if then == np.inf:
-            then = -np.inf
-        auction.bound[task] = then - abs(then) * _SLACK
+            then = -np.inf  # no bound is known: it is looked at whenever it could win
+        auction.bound[task] = then - abs(then) * _SLACK  # key and bound are rounded in other ways
         auction.expiry[task] = now + ahead * auction.tick
 
 
 @compiled
 def _note_expiry(auction, task):
     """Put a task into the timetable, or where its new expiry belongs there."""
+    # Each waiting task is in the timetable once, at the expiry of its present bound.
     if auction.turn[task] >= 0:
         _change(auction.timetable, auction.timetable_size, auction.expiry, auction.turn, task)
         return
@@ -173,6 +179,7 @@ def _file(auction, task):
 def _count(auction, group, job):
     """Count one more task of a job in the queue of a group."""
     queue = _queue_of(auction, group)
+    # A job is in the heap of a queue while any of its tasks waits there.
     number = job * auction.lengths_size.size + queue
     auction.queued[number] += 1
     if auction.queued[number] == 1:
@@ -181,7 +188,7 @@ def _count(auction, group, job):
         auction.lengths_size[queue] = _push(
             auction.lengths[queue], auction.lengths_size[queue], auction.shortness, auction.by_length, number
         )
-    if auction.longest_bound[group] == 0.0:
+    if auction.longest_bound[group] == 0.0:  # the first to wait: no bound is older
         auction.longest_bound[group] = longest_path(auction, queue)
 
 
@@ -192,6 +199,7 @@ def enter(auction, task, now):
     group = auction.group[auction.kind[task]]
     if auction.needs_longest:
         _count(auction, group, auction.job[task])
+    # A lower bound: when the narrowest leaves, it stays, and only an auction too many is held.
     if auction.waiting[group] == 0 or auction.cores[task] < auction.least[group]:
         auction.least[group] = auction.cores[task]
     auction.ahead[task] = max(_AHEAD * auction.critical_path[auction.job[task]], 1.0)
@@ -230,12 +238,13 @@ def withdraw(auction, task):
 @compiled
 def _best(auction, group, now, longest):
     """Return the best bidder of a group that is still there; -1 if there is none."""
-    if auction.trend in (FIXED, ANY):
+    if auction.trend in (FIXED, ANY):  # bounds are exact keys there
         return auction.heap[group, 0] if auction.waiting[group] else -1
     while auction.waiting[group]:
         task = auction.heap[group, 0]
         if auction.fresh_size:
             best = auction.fresh[0]
+            # No task left in the heap can have a better key: its key is at least its bound.
             if auction.bound[task] > auction.key[best] or (auction.bound[task] == auction.key[best] and task > best):
                 return best
         auction.waiting[group] = _take(auction.heap[group], auction.waiting[group], auction.bound, auction.place, task)
@@ -249,6 +258,7 @@ def _best(auction, group, now, longest):
 @compiled
 def _remove(auction, group, task):
     """Take a bidder from the queue, or from those whose bids are known."""
+    # A waiting task is in one of the two heaps: by its bound, or, once looked at, by its key.
     if auction.fresh_place[task] < 0:
         auction.waiting[group] = _take(auction.heap[group], auction.waiting[group], auction.bound, auction.place, task)
     else:
@@ -278,6 +288,7 @@ def _start(auction, task, cluster, now):
         auction.free[cluster] -= auction.cores[task]
     kind = auction.kind[task]
     volume = auction.runtime[task] * auction.cores[task]
+    # Work moves from what is promised to what runs.
     auction.promised[kind] -= volume
     auction.busy_cores[kind] += auction.cores[task]
     auction.busy_until[kind] += auction.cores[task] * (now + auction.runtime[task])
@@ -295,8 +306,9 @@ def _auction_group(auction, group, now, longest):
     if auction.trend == ANY:
         for i in range(auction.waiting[group]):
             task = auction.heap[group, i]
-            auction.bound[task] = key_of(auction, task, now, longest)
+            auction.bound[task] = key_of(auction, task, now, longest)  # for this auction alone
         _order(auction.heap[group], auction.waiting[group], auction.bound, auction.place)
+    # What does not fit is set aside, so that the next best is seen; it waits on afterwards.
     aside = np.empty(64 if auction.backfilling else 1, np.int64)
     asides = 0
     reserved = -1
@@ -313,11 +325,12 @@ def _auction_group(auction, group, now, longest):
             _unqueue(auction, task)
             if auction.prices:
                 _pay(auction, group, task, now, longest)
+            # It runs beside the reservation: less is left over for the next one.
             if cluster == reserved and now + auction.runtime[task] > shadow:
                 extra -= auction.cores[task]
             _start(auction, task, cluster, now)
             continue
-        if auction.backfilling == 0:
+        if auction.backfilling == 0:  # the highest bidder blocks all behind it
             break
         if auction.backfilling == EASY and reserved < 0:
             reserved, shadow, extra = reserve(auction, task, now)
@@ -329,7 +342,7 @@ def _auction_group(auction, group, now, longest):
             aside = grown(aside, 2 * aside.size)
         aside[asides] = task
         asides += 1
-        if most_free(auction, group) < auction.least[group]:
+        if most_free(auction, group) < auction.least[group]:  # nothing behind it fits
             break
     while auction.fresh_size:
         task = auction.fresh[0]
@@ -353,12 +366,14 @@ def _backfill(auction, group, now, longest, reserved, shadow, extra):
     for i in range(room):
         is_fresh = i < auction.fresh_size
         task = auction.fresh[i] if is_fresh else auction.heap[group, i - auction.fresh_size]
+        # Only these are computed: most tasks of a long queue fit nowhere.
         if auction.cores[task] <= most:
             key = auction.key[task] if is_fresh else auction.bound[task]
             if not is_fresh and auction.trend not in (FIXED, ANY):
                 key = key_of(auction, task, now, longest)
             push(keys, tasks, n, key, task)
             n += 1
+    # Cores only get fewer, so one that did not fit need not be asked again.
     for size in range(n, 0, -1):
         task = pop(keys, tasks, size)
         heed_signals()
@@ -385,6 +400,7 @@ def _pay(auction, group, task, now, longest):
         job = auction.job[task]
         auction.purse[job] -= max(price, 0.0)  # no bid is above the purse, and no price above the bid
         for other in range(auction.first_task[job], auction.first_task[job + 1]):
+            # With less in the purse its other tasks may bid less, also in this auction.
             if auction.place[other] >= 0 and auction.group[auction.kind[other]] == group:
                 auction.bound[other] = key_of(auction, other, now, longest)
                 _change(auction.heap[group], auction.waiting[group], auction.bound, auction.place, other)

@@ -33,6 +33,7 @@ def takes(work, restart, interval, cost):
     """Return how long a run takes: coming back, the work, and a checkpoint between two intervals of it."""
     if interval == math.inf:
         return restart + work
+    # None at the end: when the work is done there is nothing to save.
     return restart + work + cost * max(math.ceil(_times(work, interval)) - 1, 0)
 
 
@@ -42,6 +43,7 @@ def done_after(elapsed, restart, interval, cost, work):
     elapsed = max(elapsed - restart, 0.0)
     if interval == math.inf:
         return min(elapsed, work)
+    # A cycle is an interval of work, and its checkpoint; in the one that has begun work comes first.
     cycles = math.floor(_times(elapsed, interval + cost))
     begun = max(elapsed - cycles * (interval + cost), 0.0)
     return min(cycles * interval + min(begun, interval), work)
@@ -64,6 +66,7 @@ def saved_after(elapsed, restart, interval, cost, work, warned):
     """
     if warned >= cost:
         return done_after(elapsed - cost, restart, interval, cost, work)
+    # Without a warning, what is kept is what periodic checkpoints were finished for.
     elapsed -= restart
     if interval == math.inf or elapsed <= 0.0:
         return 0.0
@@ -83,6 +86,7 @@ def lasts(work, restart, earlier, speed, interval, cost):
     speed, interval, cost
         How many seconds of work it does in a second, and how it writes checkpoints, as in `Checkpoints`.
     """
+    # Intervals are of work, so at another speed they take another time; a checkpoint costs the same.
     return max(takes(work / speed, restart, interval / speed, cost) - earlier, 0.0)
 
 
@@ -102,6 +106,7 @@ def worked(elapsed, work, restart, earlier, speed, interval, cost):
 @compiled
 def completed(work, earlier, speed, interval, cost):
     """Return for how long an attempt that is done has done work: all of it, except for what was done before."""
+    # What it did before the simulation began counts for nobody here.
     return work / speed - _done_before(work, earlier, speed, interval, cost)
 
 
@@ -133,6 +138,7 @@ def leaves(elapsed, whole, work, restart, earlier, speed, interval, cost, again,
         to it takes; and whether the job has begun: else the next attempt begins at the beginning.
     """
     saved = saved_after(elapsed + earlier, restart, interval / speed, cost, work / speed, warned)
+    # It may have been lost before it saved anything beyond what it had when the simulation began.
     kept = max(saved - _done_before(work, earlier, speed, interval, cost), 0.0)
     left = max(work - saved * speed, 0.0)
     return kept, left, again if saved > 0.0 else restart, saved > 0.0 or work < whole
@@ -164,12 +170,14 @@ def followed(row, start, end, outcome, speed, interval, cost, restart, warned, e
     """
     out = np.full((3, row.size), np.nan)
     left = back = 0.0
+    # Left, back and begun are carried from each attempt of a job to its next one.
     begun = False
     for a in range(row.size):
         whole = runtime[row[a]]
-        if a == 0 or row[a] != row[a - 1]:
+        if a == 0 or row[a] != row[a - 1]:  # the first attempt of a job
             left, back, begun = whole, 0.0, earlier[a] > 0.0
         pace, every, price, before = speed[a], interval[a], cost[a], earlier[a]
+        # Estimates are of the whole job: what is left by it shrinks by what was done.
         estimated = left_if(estimate[row[a]], left, whole) if begun else estimate[row[a]]
         out[0, a] = lasts(left, back, before, pace, every, price)
         out[1, a] = lasts(estimated, back, before, pace, every, price)

@@ -42,6 +42,7 @@ def _plan_again(queue, now, classes):
     """
     running = queue.running
     if classes is None:
+        # What runs gives its cores back when it should end: the profile begins with what is free.
         reset(queue.profile, now, queue.free)
         for c in range(running.blocks):
             b = running.chain[c]
@@ -49,6 +50,7 @@ def _plan_again(queue, now, classes):
                 heed_signals()
                 add(queue.profile, max(running.entries[b, i].key, now), np.inf, running.entries[b, i].cores)
     for slot in slots_of(queue.waiting):
+        # None has a reservation now, so the first in the queue's order has the choice.
         queue.reserved[slot] = np.nan
     return _reserve_new(queue, now, classes, np.inf)
 
@@ -70,6 +72,7 @@ def _reserve_new(queue, now, classes, next_start):
             if not np.isnan(reserved[slot]):
                 continue
             cores = waiting.entries[b, i].cores
+            # It would hold cores that it may not use.
             if limited and first_full(parties, most, used, cohort[slot], cores, core_s[slot]) >= 0:
                 continue
             reserved[slot] = book(profile, classes, slot, now, cores, waiting.entries[b, i].estimate)
@@ -108,11 +111,12 @@ def _compress(queue, now, next_start):
     reservation, has no hole either that begins before the same instant, except in what was gained since.
     """
     waiting, reserved, profile = queue.waiting, queue.reserved, queue.profile
-    nothing = _Gain(np.int64(-1), np.inf, -np.inf)
+    nothing = _Gain(np.int64(-1), np.inf, -np.inf)  # joined with any other it is that one
     # By round (the last one, and this) and move: the place of the job, and what was gained by it and those behind it.
     place_of = np.empty((2, waiting.size + 1), np.int64)
     most = np.empty((2, waiting.size + 1), np.int64)
     span = np.empty((2, waiting.size + 1, 2), np.float64)
+    # For the first round, all was gained by one move behind the last job.
     place_of[0, 0], most[0, 0] = waiting.size, free_in(profile, now, queue.freed_until)[1]
     span[0, 0, 0], span[0, 0, 1] = now, queue.freed_until
     last, moves = 0, 1
@@ -125,11 +129,12 @@ def _compress(queue, now, next_start):
         for c in range(waiting.blocks):
             heed_signals()
             b = waiting.chain[c]
-            if least_of(waiting, b) > gained.most:
+            if least_of(waiting, b) > gained.most:  # none of it fits into what was gained
                 place += waiting.count[b]
                 continue
             for i in range(waiting.count[b]):
                 place += 1
+                # What the last round gained before this place, the job has been asked about then.
                 if k < moves_before and place_of[last, k] <= place:
                     while k < moves_before and place_of[last, k] <= place:
                         k += 1
@@ -145,6 +150,8 @@ def _compress(queue, now, next_start):
                     continue
                 length = waiting.entries[b, i].estimate
                 limit, known, since = min(held, gained.last), -np.inf, gained.first
+                # A job that needs no more and no longer found no hole: nor will this one, but in what was gained
+                # since.
                 if failed_cores <= cores and failed_length <= length and failed_held <= held:
                     known, since = failed_held, since_failed.first if cores <= since_failed.most else np.inf
                     if limit <= known:
@@ -156,6 +163,7 @@ def _compress(queue, now, next_start):
                 if start == held:
                     failed_cores, failed_length, failed_held, since_failed = cores, length, held, nothing
                     continue
+                # It moves by the difference: cores that both reservations have stay as they are.
                 reserved[slot] = start
                 next_start = min(next_start, start)
                 end, until = lasts_until(start, length), lasts_until(held, length)
@@ -168,6 +176,7 @@ def _compress(queue, now, next_start):
                     place_of[this, moves], most[this, moves] = place, gain.most
                     span[this, moves, 0], span[this, moves, 1] = gain.first, gain.last
                     moves += 1
+        # From the last move to the first, each adds up what it and those behind it gained.
         for k in range(moves - 2, -1, -1):
             most[this, k] = max(most[this, k], most[this, k + 1])
             span[this, k, 0] = min(span[this, k, 0], span[this, k + 1, 0])
@@ -179,6 +188,7 @@ def _compress(queue, now, next_start):
 @compiled
 def _is_broken(queue, now):
     """Return whether what is promised for now needs more cores than are free."""
+    # A job that should have ended by now, and runs, has cores that were promised.
     waiting, free = queue.waiting, queue.free
     for c in range(waiting.blocks):
         b = waiting.chain[c]
@@ -222,7 +232,7 @@ def _give_back(queue):
                 next_start = min(next_start, start)
                 continue
             reserved[slot] = np.nan
-            if start < np.inf:
+            if start < np.inf:  # one at infinity holds no cores
                 end = lasts_until(start, waiting.entries[b, i].estimate)
                 add(queue.profile, start, end, queue.cores[slot])
                 queue.freed_until = max(queue.freed_until, end)
@@ -236,15 +246,17 @@ def _bring_up_to_date(queue, now, classes):
     It is made again if cores were lost or added, a job overran, or the order changed; and always in classes.
     """
     running = queue.running
+    # Expected ends are in order, so the first says whether any is past.
     overran = running.size > 0 and running.entries[running.chain[0], 0].key < now
     if classes is not None or queue.needs_replan or overran or queue.next_reserved_start < now:
         return _plan_again(queue, now, classes)
-    next_start = queue.next_reserved_start
+    next_start = queue.next_reserved_start  # holds until something below changes it
     advance(queue.profile, now)
     if queue.limited and queue.limits.tightened:
         next_start = _give_back(queue)
         queue.limits.tightened = False
     if queue.freed_until > now:
+        # First who has a reservation, then who has none: a new job takes no hole that another could move into.
         next_start = _compress(queue, now, next_start)
     if queue.has_unreserved:
         next_start = _reserve_new(queue, now, classes, next_start)
@@ -276,6 +288,7 @@ def start_reserved(queue, now, classes, n, most):
                 slot = waiting.entries[b, i].slot
                 if limited and np.isnan(reserved[slot]):  # it is over a limit: all others have a reservation now
                     continue
+                # Behind a cap or a limit of starts a promise may be late; it is planned again at the next decision.
                 may = reserved[slot] == now and waiting.entries[b, i].cores <= free and n < most
                 if may and not (waits and queue.backfilled == queue.most_backfills):
                     queue.placed[n] = slot
@@ -309,5 +322,5 @@ def start_as_promised(queue, now, n, most):
 def free_early(queue, slot, now):
     """Free the cores of a job that ended before it was expected to."""
     end = queue.expected_end[slot]
-    add(queue.profile, now, end, queue.cores[slot])
+    add(queue.profile, now, end, queue.cores[slot])  # the profile had them free from `end` on
     queue.freed_until = max(queue.freed_until, end)

@@ -16,7 +16,7 @@ from simmodels.structures.sorted_blocks import insert, least_of, refill, remove,
 def _set_key(state, slot, now):
     """Compute the key of a job in an order that is not that of submission."""
     draw = state.draw[slot] if slot < state.draw.size else 0.0
-    row = np.int64(state.rows.ctypes.data) + 8 * slot * state.rows.shape[1]
+    row = np.int64(state.rows.ctypes.data) + 8 * slot * state.rows.shape[1]  # an address, as in `queue_order`
     submit, estimate, left = state.submit[slot], state.estimate[slot], state.left[slot]
     key = key_of(state.order, submit, estimate, left, state.cores[slot], draw, now, row)
     state.key[slot] = refuse(state, slot, now) if np.isnan(key) else key
@@ -63,13 +63,14 @@ def refill_machine(state, machine, now):
         sort_again(state, now)
     waiting, free = state.waiting, state.free
     chain, count = waiting.chain, waiting.count  # read once: most blocks are passed over
+    # What starts stays in the list until all is looked at, so that places in it stay right.
     first = state.count
     for c in range(waiting.blocks):
         b = chain[c]
         if least_of(waiting, b) > free[machine]:
             continue
         for i in range(count[b]):
-            if waiting.entries[b, i].cores <= free[machine]:
+            if waiting.entries[b, i].cores <= free[machine]:  # `run` takes the cores
                 run(state, waiting.entries[b, i].slot, machine, now, 0)
         if free[machine] == 0:
             break
@@ -85,7 +86,7 @@ def refill_all(state, now):
     first = state.count
     for c in range(waiting.blocks):
         b = waiting.chain[c]
-        if least_of(waiting, b) > state.tree[1]:
+        if least_of(waiting, b) > state.tree[1]:  # the root has the most free cores of a machine
             continue
         for i in range(waiting.count[b]):
             if waiting.entries[b, i].cores <= state.tree[1]:

@@ -46,7 +46,7 @@ def next_to_backfill(queue, c, i, free, extra, now, shadow):
 def lay(queue, slot):
     """Hold a job that enters a queue, and is over a limit."""
     held_jobs.lay(queue, slot)
-    held_jobs.put_back(queue)
+    held_jobs.put_back(queue)  # between passes all stands where it should
 
 
 @on_demand(LIMITS, types.void(QUEUE_STATE, types.int64))
@@ -54,6 +54,7 @@ def lay(queue, slot):
 def ask_in(queue, slot):
     """Count a job that is submitted; leave it outside over a limit, or if the next decision says who enters first."""
     limits = queue.limits
+    # If some outside may enter, they were submitted before, and are asked first.
     if limits.may_enter or full_to_enter(limits, limits.cohort[slot]) >= 0:
         queue.phase[slot] = OUTSIDE
         leave_outside(limits, slot)
@@ -78,6 +79,7 @@ def note_size(queue, slot):
     largest = limits.largest
     for k in range(limits.parties.shape[1]):
         party = limits.parties[limits.cohort[slot], k]
+        # Sizes of jobs that have left the queue stay: the bound may be too large, never too small.
         if party >= 0:
             largest[party, 0] = max(largest[party, 0], queue.cores[slot])
             largest[party, 1] = max(largest[party, 1], limits.core_s[slot])
@@ -103,6 +105,7 @@ def tightens(queue, slot):
 def count_end(queue, slot):
     """Count a job no more that has ended; what its parties hold may be seen again."""
     count(queue.limits, slot, queue.cores[slot], -1)
+    # Conservative holds nothing: it passes over jobs without a reservation itself.
     if queue.backfilling == CONSERVATIVE:
         queue.has_unreserved = True  # jobs that were over a limit
     elif queue.limits.jobs.size > 0:

@@ -25,12 +25,13 @@ from simmodels.structures.sorted_blocks import new_sorted_blocks
 def _set_leaf(state, machine):
     """Set in the tree how many cores of a machine jobs may have."""
     i = state.tree.size // 2 + state.fill[machine]
+    # Below any number of cores, so that nothing fits on a machine that is not open.
     value = state.free[machine] if state.open[machine] else NOWHERE
     state.tree[i] = value
     while i > 1:
         i //= 2
         most = max(state.tree[2 * i], state.tree[2 * i + 1])
-        if state.tree[i] == most:
+        if state.tree[i] == most:  # no node above changes
             return
         state.tree[i] = most
 
@@ -40,6 +41,7 @@ def _best_fitting(state, cores):
     """Return the open machine with the fewest free cores of those that have `cores`, the first one in fill order."""
     best = NOWHERE
     for machine in state.filled:
+        # Of equal ones the first in fill order stays the best.
         fits = state.open[machine] and state.free[machine] >= cores
         if fits and (best == NOWHERE or state.free[machine] < state.free[best]):
             best = machine
@@ -60,6 +62,7 @@ def first_fitting(state, cores):
     i = 1
     while i < tree.size // 2:
         i *= 2
+        # The left half comes first in fill order, and at least one of the two halves has the cores.
         if tree[i] < cores:
             i += 1
     return state.filled[i - tree.size // 2]
@@ -70,12 +73,14 @@ def open_machines(state, is_open, now):
     """Let these machines be open, and no others; the profiles of those that were open stay as they are."""
     state.alive = 0
     for machine in range(is_open.size):
+        # First fit has no profiles; those of machines that close are made again when they open.
         if is_open[machine] and not state.open[machine] and state.rules.kind != FIRST_FIT:
             _profile_again(state, machine, now)
         state.open[machine] = is_open[machine]
         state.rank[machine] = NOWHERE
         if is_open[machine]:
             state.rank[machine] = state.alive
+            # Ranks are dense, so that distances between them count open machines only.
             state.ranked[state.alive] = machine
             state.alive += 1
     if state.rules.kind == FIRST_FIT:
@@ -83,9 +88,11 @@ def open_machines(state, is_open, now):
         for i in range(is_open.size):
             machine = state.filled[i]
             state.tree[leaves + i] = state.free[machine] if is_open[machine] else NOWHERE
+        # All leaves may have changed: bottom up, once.
         for i in range(leaves - 1, 0, -1):
             state.tree[i] = max(state.tree[2 * i], state.tree[2 * i + 1])
     else:
+        # A bound of a rank says nothing of the machine that has that rank now.
         know_nothing(state, now)
         count_load(state)
 
@@ -114,6 +121,7 @@ def know_nothing(state, now):
 def _profile_again(state, machine, now):
     """Make a machine's profile of what runs there."""
     state.time[machine * state.room] = now
+    # All cores, less those of what runs, until it ends.
     state.cores_free[machine * state.room] = state.size
     state.segments[machine] = 1
     slot = state.first[machine]
@@ -126,7 +134,7 @@ def _profile_again(state, machine, now):
 def reserve(state, slot, machine, start, end):
     """Take the cores of a job out of a machine's profile in [start, end)."""
     n = state.segments[machine]
-    if n + 2 > state.room:
+    if n + 2 > state.room:  # an interval makes two more segments at most
         make_room(state)
     at = machine * state.room
     state.segments[machine] = free_up(state.time, state.cores_free, at, n, start, end, -state.cores[slot])
@@ -158,6 +166,7 @@ def load_of(state, machine):
 @compiled
 def count_load(state):
     """Sum up u over the machines used."""
+    # Integers, so that the sum does not depend on the order in which it was made.
     state.load = 0
     for rank in range(min(state.use, state.alive)):
         state.load += load_of(state, state.ranked[rank])
@@ -170,7 +179,7 @@ def alter(state, machine, cores, plans):
     state.free[machine] += cores
     state.plans[machine] += plans
     rank = state.rank[machine]
-    if 0 <= rank < state.use:
+    if 0 <= rank < state.use:  # the load is that of the machines used
         state.load += load_of(state, machine) - old
     if state.rules.kind == FIRST_FIT and cores != 0:
         _set_leaf(state, machine)
@@ -181,6 +190,7 @@ def run(state, slot, machine, now, plans):
     """Let a job run on a machine from now on; it is one of those that start."""
     state.machine[slot] = machine
     state.start[slot] = now
+    # What runs on a machine is a linked list through the slots, which none has to be searched for to leave.
     second = state.first[machine]
     state.before[slot] = NOWHERE
     state.after[slot] = second
@@ -259,7 +269,7 @@ def new_placement_state(columns, demand, size, is_open, filled, placing, lengths
     machines = is_open.size
     made.submit, made.length, made.estimate = columns
     made.cores = demand
-    made.left = made.length.copy()
+    made.left = made.length.copy()  # lost jobs have less left than their length
     lengthen_slots(made, demand.size)
     lengthen_machines(made, machines)
     made.size = size
@@ -273,16 +283,18 @@ def new_placement_state(columns, demand, size, is_open, filled, placing, lengths
     made.filled = filled
     for i in range(machines):
         made.fill[filled[i]] = i
+    # A full binary tree: the leaves of machines that there are not stay at NOWHERE.
     leaves = 1
     while leaves < machines:
         leaves *= 2
     made.tree = np.full(2 * leaves if kind == FIRST_FIT else 0, NOWHERE)
+    # Only targets are planned.
     rows = 0 if kind == FIRST_FIT else machines
     made.room = 64
     made.time = np.empty(rows * made.room)
     made.cores_free = np.empty(rows * made.room, np.int64)
     made.segments = np.zeros(rows, np.int64)
-    widths = math.frexp(size)[1]
+    widths = math.frexp(size)[1]  # classes of widths double: 1, 2, 4, ... up to the size
     made.bound = np.empty((LENGTHS * widths, rows))
     made.least_left = np.full(LENGTHS, np.inf)
     made.least_cores = np.full(widths, size + 1)

@@ -24,6 +24,7 @@ def arrival_on(auction, task, cluster):
 def _better(auction, one, other, cores):
     """Return whether a task of this many cores meets one cluster rather than another, which precedes it."""
     free, best = auction.free[one], auction.free[other]
+    # While none fits, the freest is met, as without best fit.
     if auction.best_fit and best >= cores:
         return cores <= free < best
     return free > best
@@ -44,8 +45,10 @@ def meets(auction, task, now, reserved, shadow, extra):
             best >= 0 and not _better(auction, cluster, best, auction.cores[task])
         ):
             continue
+        # From `ready` on its data are everywhere, and nobody has to ask for each cluster.
         if auction.network == BY_CLUSTER and now < auction.ready[task] and arrival_on(auction, task, cluster) > now:
             continue
+        # On the reserved cluster it must end by the shadow, or fit beside the reservation.
         if behind and cluster == reserved and now + auction.runtime[task] > shadow and auction.cores[task] > extra:
             continue
         best = cluster
@@ -67,6 +70,7 @@ def most_free(auction, group):
 @compiled
 def note_running(auction, task):
     """Take note of when a task ends that starts, and forget what has ended."""
+    # Only the top is tidied: what ended deeper in the heap comes up in time.
     while auction.ends_size and (auction.ends_task[0] < 0 or auction.phase[auction.ends_task[0]] != RUNNING):
         pop(auction.ends_time, auction.ends_task, auction.ends_size)
         auction.ends_size -= 1
@@ -99,15 +103,17 @@ def reserve(auction, task, now):
             first[cluster] = max(now, arrival_on(auction, task, cluster))
         if free[cluster] >= need:
             least = min(least, first[cluster])
+    # A copy, from which ends are popped in order.
     ends, tasks = auction.ends_time[: auction.ends_size].copy(), auction.ends_task[: auction.ends_size].copy()
     for size in range(auction.ends_size, 0, -1):
         end = ends[0]
-        if end > least:
+        if end > least:  # later ends only give later starts
             break
         one = pop(ends, tasks, size)
         if one < 0 or auction.phase[one] != RUNNING:
             continue
         cluster = auction.cluster[one]
+        # Its start is settled; what ends just then still adds to what is left over.
         if free[cluster] >= need and end > first[cluster]:
             continue
         free[cluster] += auction.cores[one]
@@ -117,7 +123,7 @@ def reserve(auction, task, now):
     reserved = -1
     shadow = np.inf
     for cluster in range(free.size):
-        if free[cluster] >= need and first[cluster] < shadow:
+        if free[cluster] >= need and first[cluster] < shadow:  # ties fall to the smaller cluster
             reserved = cluster
             shadow = first[cluster]
     return reserved, shadow, free[reserved] - need if reserved >= 0 else 0

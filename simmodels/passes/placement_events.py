@@ -44,11 +44,12 @@ def begin(state, warm, now):
     for slot in range(warm):
         heed_signals()
         if state.rules.kind == FIRST_FIT:
-            machine = first_fitting(state, state.cores[slot])
+            machine = first_fitting(state, state.cores[slot])  # by fill order, as all jobs of first fit
             if machine != NOWHERE:
                 run(state, slot, machine, now, 0)
             continue
         categorise(state, slot)
+        # Nobody knows where it ran: it gets the first open machine that it fits on, and no target.
         for rank in range(state.alive):
             machine = state.ranked[rank]
             if state.free[machine] >= state.cores[slot]:
@@ -66,6 +67,7 @@ def complete(state, ended, ends, now):
     state.count = 0
     for k in range(ends):
         slot = ended[k]
+        # The profile stays: lengths are exact, so what was planned behind this end stands.
         machine = stop(state, slot)
         if state.rules.kind != FIRST_FIT:
             if not state.rules.by_plan:
@@ -85,14 +87,16 @@ def change(state, is_open, lost, again, losses, now):
     """
     state.count = 0
     before = state.alive
+    # As all was before the change.
     full = before > 0 and state.use == before and utilisation(state) > state.rules.raise_above
     for k in range(losses):
         stop(state, lost[k])
-        if k >= again:
+        if k >= again:  # it does not wait again
             continue
         if state.rules.kind == FIRST_FIT:
             queue_up(state, lost[k], now)
         else:
+            # Its slot is its place in order of submission, so it waits at its old place.
             insert(state.waiting, 0.0, lost[k], state.cores[lost[k]], state.left[lost[k]])
     opened = 0
     closed = 0
@@ -100,6 +104,7 @@ def change(state, is_open, lost, again, losses, now):
         opened += is_open[machine] and not state.open[machine]
         closed += state.open[machine] and not is_open[machine]
     accumulate_usage(state, now)
+    # No more machines can be used than are open; U says below whether more are.
     state.use = min(state.use, before + opened - closed)
     open_machines(state, is_open, now)
     if state.rules.kind == FIRST_FIT:
@@ -110,6 +115,7 @@ def change(state, is_open, lost, again, losses, now):
         update(state, now)
         if before > 0 and losses == 0 and closed == 0 and state.rules.replan_if_full and not full:
             return state.count
+    # Targets are ranks, and all ranks may have changed.
     replan(state, now)
     update(state, now)
     return state.count
@@ -119,6 +125,7 @@ def change(state, is_open, lost, again, losses, now):
 def admit_arrivals(state, arrivals, now):
     """Let the next `arrivals` slots arrive, and start what was planned for now."""
     state.count = 0
+    # In an order of its own all that comes queues up before anything is filled; else job by job, as they come.
     if state.rules.kind == FIRST_FIT and state.ordered:
         for slot in range(state.arrived, state.arrived + arrivals):
             queue_up(state, slot, now)
@@ -136,6 +143,7 @@ def admit_arrivals(state, arrivals, now):
         else:
             categorise(state, slot)
             place(state, slot, now)
+            # U may rise with each job, and the next one's target depends on the machines used.
             update(state, now)
     if state.rules.kind != FIRST_FIT:
         start_planned(state, now)
@@ -182,7 +190,7 @@ def take_over(state, old, now):
     if not state.ordered:
         state.key[:] = 0.0  # also of those that run: they may wait again
     for k in range(old.heap_size):
-        state.machine[old.heap[k]] = NOWHERE
+        state.machine[old.heap[k]] = NOWHERE  # planned by the old rules
         state.start[old.heap[k]] = np.inf
     if state.rules.kind == FIRST_FIT:
         open_machines(state, state.open, now)  # now that it is known what is free

@@ -29,11 +29,12 @@ def predicted_start(now, free, place, ends, freed, lengths, needed):
     start = np.inf
     for k in range(lengths.size):
         start, best = np.inf, 0
+        # Ties fall to the lower place.
         for i in range(free.size):
             found = earliest(profiles[i], now, needed[k], lengths[k])
             if found < start:
                 start, best = found, i
-        if start == np.inf:
+        if start == np.inf:  # nor does any behind it
             break
         add(profiles[best], start, lasts_until(start, lengths[k]), -needed[k])
     return start

@@ -76,6 +76,7 @@ def next_promise(queue, now):
     """
     if queue.backfilling != CONSERVATIVE or queue.waiting.size == 0:
         return np.inf
+    # While the plan holds, its earliest start is the next instant at which it asks for a decision.
     if queue.next_reserved_start > now and not queue.needs_replan:
         return queue.next_reserved_start
     return first_promise(queue, now)
@@ -97,6 +98,7 @@ def _enter(queue, slot, now):
     queue.key[slot] = key
     if not queue.same_order:
         queue.backfill_key[slot] = key_for(queue, queue.backfill_order, queue.backfill_row, slot, now)
+    # Passes need not go over what is held at each decision.
     if queue.holds and is_over(queue, slot):
         lay(queue, slot)
         return
@@ -104,6 +106,7 @@ def _enter(queue, slot, now):
     if not queue.same_order:
         insert(queue.backfill, queue.backfill_key[slot], slot, queue.cores[slot], queue.estimate[slot])
     if queue.backfilling == CONSERVATIVE:
+        # NaN has the next decision look for a hole, which delays nobody who has a reservation.
         queue.reserved[slot] = np.nan
         queue.has_unreserved = True
         if queue.limited:
@@ -116,6 +119,7 @@ def _leave(queue, slot):
     if queue.limited and queue.limits.is_held[slot]:
         drop(queue, slot)
         return
+    # An entry is found by its key: this changes only with the entry, or while the job is in no list.
     remove(queue.waiting, queue.key[slot], slot)
     if not queue.same_order:
         remove(queue.backfill, queue.backfill_key[slot], slot)
@@ -124,6 +128,7 @@ def _leave(queue, slot):
 @compiled
 def admit(queue, now):
     """Make the earliest-submitted jobs visible, up to `depth` of them."""
+    # Slots are in order of submission, so the visible ones are a prefix, less those that wait no more.
     while queue.visible_below < queue.arrived and (queue.depth == 0 or queue.waiting.size + queue.hidden < queue.depth):
         slot = queue.visible_below
         queue.visible_below += 1
@@ -134,11 +139,13 @@ def admit(queue, now):
 @compiled
 def judge(queue, now):
     """Move the jobs that wait longer than the threshold ahead of the others."""
+    # Of two jobs the one submitted first is overdue first, so these are a prefix, too.
     while queue.overdue_below < queue.arrived and now - queue.submit[queue.overdue_below] > queue.threshold:
         slot = queue.overdue_below
         listed = queue.phase[slot] == WAITING and slot < queue.visible_below
         if listed:
-            _leave(queue, slot)
+            _leave(queue, slot)  # by its old key; the new one depends on overdue_below
+        # Its place in the order changes, its promise does not.
         held = queue.reserved[slot] if queue.backfilling == CONSERVATIVE else np.nan
         queue.overdue_below += 1
         if listed:
@@ -156,6 +163,7 @@ def arrive(queue, now):
     if queue.shared:
         fair_share.enter(queue.fair, queue.arrived, now)
     queue.phase[queue.arrived] = WAITING
+    # Over a limit it stays outside, as its phase says, and `admit` passes over it.
     if queue.limited and queue.limits.counts_submitted:
         ask_in(queue, queue.arrived)
     queue.arrived += 1
@@ -183,12 +191,12 @@ def finish(queue, slot, now):
 
 @compiled
 def _release(queue, slot, now):
-    queue.free += queue.cores[slot]
+    queue.free += queue.cores[slot]  # at once; what a plan gains is for the next decision to find
     if queue.limited:
         count_end(queue, slot)
     if queue.shared:
         fair_share.count(queue.fair, slot, -queue.cores[slot], now)
-    if queue.backfilling >= EASY:
+    if queue.backfilling >= EASY:  # others never ask when jobs end
         end = queue.expected_end[slot]
         remove(queue.running, end, slot)
         if queue.backfilling == CONSERVATIVE and end > now:
@@ -201,13 +209,14 @@ def requeue(queue, slot, now):
     _release(queue, slot, now)
     queue.phase[slot] = WAITING
     queue.needs_replan = True
+    # It is warm still, and has to start before all that are not.
     if slot < queue.warm:
         queue.warm_started -= 1
     if queue.depth == 0 or queue.waiting.size + queue.hidden < queue.depth:
         _enter(queue, slot, now)
         return
     if queue.limited:
-        release_all(queue)
+        release_all(queue)  # held jobs are visible, too
     last = np.int64(-1)  # `depth` jobs are visible: the latest of them gives way, if it is later
     for each in slots_of(queue.waiting):
         last = max(last, each)
@@ -228,6 +237,7 @@ def withdraw(queue, slot, now):
         return True
     if queue.phase[slot] != WAITING:
         return False
+    # It counts as started, or all others would wait for it.
     if slot < queue.warm:
         queue.warm_started += 1
     if slot < queue.visible_below:
@@ -235,7 +245,7 @@ def withdraw(queue, slot, now):
     if queue.limited and queue.limits.counts_submitted:
         count_submitted(queue.limits, slot, -1)
     queue.phase[slot] = DONE
-    queue.needs_replan = True
+    queue.needs_replan = True  # what was reserved for it is there for others
     admit(queue, now)
     return True
 
@@ -243,6 +253,7 @@ def withdraw(queue, slot, now):
 @compiled
 def change_capacity(queue, cores):
     """Add free cores (take some away, if negative)."""
+    # Below 0 for a moment: jobs that were lost with the cores give theirs back at the same instant.
     queue.free += cores
     queue.needs_replan = True
 
@@ -252,7 +263,7 @@ def expect(queue, slot, start):
     """Note when a running job is expected to end."""
     end = start + queue.estimate[slot]
     if queue.backfilling == CONSERVATIVE:
-        end = lasts_until(start, queue.estimate[slot])
+        end = lasts_until(start, queue.estimate[slot])  # a job of no length holds cores, too
     queue.expected_end[slot] = end
     insert(queue.running, end, slot, queue.cores[slot], queue.estimate[slot])
 
@@ -262,7 +273,7 @@ def _start_placed(queue, n, now):
     """Let what has started of placed[:n] and does not run yet run from now on."""
     for k in range(queue.begun, n):
         slot = queue.placed[k]
-        _leave(queue, slot)
+        _leave(queue, slot)  # between decisions a job waits or runs, never both
         queue.phase[slot] = RUNNING
         queue.free -= queue.cores[slot]
         if queue.shared:
@@ -287,6 +298,7 @@ def _start_more(queue, now, classes, backfilling, below):
     n, most, known = queue.begun, _most_starts(queue), 0
     let_start(queue, n + queue.waiting.size + queue.hidden)
     if classes is not None:
+        # Behind these come the parts of what starts now, and of what is only reserved for now.
         known = len(classes.parts)
         queue.shadow = np.nan
         expect_back(classes, now, queue.expected_end)
@@ -296,6 +308,7 @@ def _start_more(queue, now, classes, backfilling, below):
         n = start_as_promised(queue, now, n, most) if classes is None else start_reserved(queue, now, classes, n, most)
     else:
         n = start_backfilled(queue, now, classes, n, most)
+    # What stands in for held jobs moved on with the pass; between passes it stands at the first of them.
     if queue.limited and queue.limits.displaced_size > 0:
         put_back(queue)
     more = n - queue.begun
@@ -316,11 +329,13 @@ def decide(queue, now, classes):
         _let_in(queue, now)
     if queue.waiting.size + queue.hidden == 0:
         return 0
-    if queue.threshold < np.inf:
+    if queue.threshold < np.inf:  # first, since it changes keys
         judge(queue, now)
     if classes is None and queue.backfilling != CONSERVATIVE and least_cores(queue.waiting) > queue.free:
         return 0  # no job fits, whatever the order
+    # From here on placed[:begun] are the slots that this decision has started.
     make_scratch(queue)
+    # Warm jobs start in order of submission, without backfilling, and no other job before the last of them.
     while queue.warm_started < queue.warm:
         more = _start_more(queue, now, classes, NONE, queue.warm)
         queue.warm_started += more
@@ -346,6 +361,7 @@ def resume(queue, now, count):
 
     All fit together. Returns how many started: the slots are in `placed`.
     """
+    # What ran before is not refused now: limits and the cap on starts hold again from the next decision on.
     most, most_starts = lift(queue.limits), queue.most_starts
     queue.most_starts = MOST
     take_note(queue, now, queue.slots, 0, count)

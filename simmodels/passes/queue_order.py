@@ -25,6 +25,7 @@ def _key_among(ahead, columns, order, row, slot, now):
         return _AHEAD
     submit, estimate, runtime, cores, draw = columns
     drawn = draw[slot] if slot < draw.size else 0.0
+    # An address, not a view: a view for each key would count references.
     at = row[0] + slot * row[1]
     return key_of(order, submit[slot], estimate[slot], runtime[slot], cores[slot], drawn, now, at)
 
@@ -40,13 +41,14 @@ def key_for(queue, order, row, slot, now):
 @compiled
 def place_of(queue, estimate, runtime, cores, row, now):
     """Return how many of those that wait, as last sorted, stand before a job that would be submitted now (draw 0.5)."""
-    key = queue.order(now, estimate, runtime, cores, 0.0, now, 0.5, np.int64(row.ctypes.data))
+    key = queue.order(now, estimate, runtime, cores, 0.0, now, 0.5, np.int64(row.ctypes.data))  # its submission is now
     if queue.limited:
         release_all(queue)
     before = 0
     for c in range(queue.waiting.blocks):
         b = queue.waiting.chain[c]
         count = queue.waiting.count[b]
+        # Equal keys are in order of slots, so a job that comes now stands behind all of them.
         if not queue.waiting.entries[b, count - 1].key > key:  # a key that is no number comes last
             before += count
             continue
@@ -72,6 +74,7 @@ def sort_again(queue, ordered, order, row, key, now):
             value = _key_among(ahead, columns, order, row, slot, now)
             if np.isnan(value):
                 value = refuse(queue, slot, now)
+            # Ties are in order of slots, as everywhere.
             is_sorted &= before < value or (before == value and slot_before < slot)
             before, slot_before = value, slot
             key[slot] = value
@@ -79,6 +82,7 @@ def sort_again(queue, ordered, order, row, key, now):
             ends[n] = value
             slots[n] = slot
             n += 1
+    # The entries have their new keys in the old places, which are right if nothing changed places.
     if not is_sorted:
         sort_pairs(ends, slots, queue.ends2, queue.slots2, n)
         refill(ordered, ends, slots, queue.cores, queue.estimate, n)
@@ -102,6 +106,7 @@ def make_scratch(queue):
 @compiled
 def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
     """Go over to another order; what waits is sorted again."""
+    # What the old order refused says nothing of this one.
     queue.refused = -1
     queue.needs_replan = True
     if queue.limited:
@@ -112,12 +117,14 @@ def set_order(queue, order, backfill_order, moving, backfill_moving, same, now):
     queue.backfill_moving = backfill_moving
     queue.holds = queue.limited and queue.backfilling != CONSERVATIVE and not (moving or backfill_moving)
     make_scratch(queue)
+    # Two names for one list, so that a pass need not ask which it reads.
     if same:
         queue.backfill = queue.waiting
     else:
         if queue.backfill_key.size < queue.key.size:
             queue.backfill_key = np.empty(queue.key.size, np.float64)
         backfill = new_sorted_blocks(64)
+        # In any order: `sort_again` sorts it by the keys that it computes.
         waiting = slots_of(queue.waiting)
         refill(backfill, np.zeros(waiting.size), waiting, queue.cores, queue.estimate, waiting.size)
         queue.backfill = backfill

@@ -102,14 +102,16 @@ def predicted_in_queue(queue_address, plan_address, settled, now, free, ended, c
     """
     queue, plan = queue_at(queue_address), line_plan_at(plan_address)
     new = coming.jobs
-    if queue.limited:
+    if queue.limited:  # the line is of all that waits
         release_all(queue)
     make_room(plan, queue.arrived + new, queue.waiting.size + queue.arrived - queue.visible_below + new, 0)
     gone = 0
     for each in ended:
+        # The queue has not heard of these ends: it counts their cores as used.
         if queue.phase[each] == RUNNING:
             gone += queue.cores[each]
             plan.ended[each] = True
+    # Else cores are off, or used by what is not of the queue, of which the plan knows nothing.
     if queue.free + gone == free:
         _bring_up_to_date(queue, plan, settled, now, free, coming)
         start = _start_in_line(queue, plan, now, free, job, row)
@@ -125,6 +127,7 @@ def _bring_up_to_date(queue, plan, settled, now, free, coming):
     """Let the plan hold, and have all that is in line."""
     if settled:
         known = plan.entries
+        # What is new stands behind all others: the line was extended, and is else as it was.
         jobs = known + coming.jobs - plan.new
         for k in range(known, jobs):
             plan.line[k] = queue.arrived + plan.new + k - known
@@ -142,10 +145,11 @@ def _bring_up_to_date(queue, plan, settled, now, free, coming):
 def _start_in_line(queue, plan, now, free, job, row):
     """Return when a job would start by a plan that is up to date."""
     if job.slot >= queue.arrived or (job.slot >= 0 and queue.phase[job.slot] == WAITING):
-        return plan.since[job.slot]
+        return plan.since[job.slot]  # it is in line itself, so the plan has its start
     place = place_of(queue, job.estimate, job.runtime, job.cores, row, now)
     if place < plan.queued:
         return _start_between(queue, plan, now, free, place, job.cores, job.length)
+    # Behind a job that never starts none does.
     if plan.entries and plan.start[plan.entries - 1] == np.inf:
         return np.inf
     return _search(plan, now, job.cores, job.length)[0]
@@ -160,6 +164,7 @@ def _line_up(queue, plan, new):
         for i in range(queue.waiting.count[b]):
             line[jobs] = queue.waiting.entries[b, i].slot
             jobs += 1
+    # Up to here by order; what is beyond the depth, or new, has no place by order yet.
     plan.queued = jobs
     for slot in range(queue.visible_below, queue.arrived):
         if queue.phase[slot] == WAITING:
@@ -182,7 +187,7 @@ def _shape(slot, arrived, cores, estimate, coming):
 @inlined
 def _expected(end, now):
     """Return when a job that runs is expected to end: at once, if it is overdue."""
-    return max(end, np.nextafter(now, np.inf))
+    return max(end, np.nextafter(now, np.inf))  # never now: the plan holds what it has beyond now
 
 
 # -- whether the plan holds ---------------------------------------------------------------------------
@@ -201,14 +206,15 @@ def _known(queue, plan, now, free, coming, jobs):
         slot = plan.slot[k]
         if known < jobs and slot == line[known]:
             cores, length = _shape(slot, queue.arrived, queue.cores, queue.estimate, coming)
+            # It should have started, or is not the job that the plan had in mind.
             if plan.start[k] < now or plan.cores[k] != cores or plan.length[k] != length:
                 return -1
             known += 1
-        elif until[slot] > now:
+        elif until[slot] > now:  # it is in line no more, so it must run, as planned
             started += 1
     planned = started
     for k in range(plan.runs):
-        planned += until[plan.running[k]] > now
+        planned += until[plan.running[k]] > now  # what should have ended must have
     runs, total = 0, free
     for c in range(queue.running.blocks):
         b = queue.running.chain[c]
@@ -222,8 +228,10 @@ def _known(queue, plan, now, free, coming, jobs):
                 return -1
             runs += 1
             total += queue.cores[slot]
+    # As many run as should, each until when it should: then these are the same, and all cores are accounted for.
     if runs != planned or total != plan.total:
         return -1
+    # Most often nothing is past, and nothing has to be moved.
     if started or runs != plan.runs or known < plan.entries:
         _forget_past(queue, plan, known)
     advance(plan.profile, now)
@@ -241,6 +249,7 @@ def _forget_past(queue, plan, known):
             plan.length[at], plan.start[at] = plan.length[k], plan.start[k]
             at += 1
         elif slot >= queue.arrived or queue.phase[slot] != RUNNING or plan.ended[slot]:
+            # NaN is beyond no instant, so a slot that is forgotten counts nowhere.
             plan.until[slot] = np.nan
     plan.entries = known
     for k in range(plan.runs):
@@ -271,6 +280,7 @@ def _note_running(queue, plan):
 @compiled
 def _begin(queue, plan, now, free):
     """Begin a plan, with what runs."""
+    # Marks of the old plan would be taken for those of the new one.
     for k in range(plan.entries):
         plan.until[plan.slot[k]] = np.nan
     for k in range(plan.runs):
@@ -284,7 +294,7 @@ def _begin(queue, plan, now, free):
         plan.total += queue.cores[slot]
         plan.since[slot], plan.until[slot] = -np.inf, _expected(queue.expected_end[slot], now)
         plan.taken[slot] = queue.cores[slot]
-    for shape in range(plan.shape_cores.size):
+    for shape in range(plan.shape_cores.size):  # what was found to be too early may be free now
         plan.shape_cores[shape] = 0
 
 
@@ -306,6 +316,7 @@ def _search(plan, now, cores, length):
     """
     profile, shape = plan.profile, shape_of(cores, length)
     same = plan.shape_cores[shape] == cores and plan.shape_length[shape] == length
+    # Shapes share cells of a small table: one that is overwritten is only searched for from now on again.
     begin = max(now, plan.shape_start[shape]) if same else now
     found = find(profile.time, profile.free, 0, profile.segments, begin, cores, length, np.inf)
     plan.shape_cores[shape], plan.shape_length[shape], plan.shape_start[shape] = cores, length, found[0]
@@ -320,11 +331,13 @@ def _extend(queue, plan, now, coming, known, jobs):
     """
     arrived, all_cores, estimate, line = queue.arrived, queue.cores, queue.estimate, plan.line
     profile = plan.profile
+    # One that never starts keeps all behind it from starting.
     blocked = known > 0 and plan.start[known - 1] == np.inf
     k = known
     while k < jobs:
         cores, length = _shape(line[k], arrived, all_cores, estimate, coming)
         alike = k + 1
+        # Users submit the same job many times: one search serves them all.
         while alike < jobs and _shape(line[alike], arrived, all_cores, estimate, coming) == (cores, length):
             alike += 1
         start, until, last = np.inf, np.inf, jobs
@@ -333,6 +346,7 @@ def _extend(queue, plan, now, coming, known, jobs):
             blocked = start == np.inf
         if not blocked:
             until = lasts_until(start, length)
+            # As many as the hole has cores for: one at least.
             together = lowest(profile.free[i:j]) // cores
             last = min(alike, k + together)
             if profile.segments + 2 > profile.time.size:
@@ -359,6 +373,7 @@ def _start_between(queue, plan, now, free, place, cores, length):
     if place and plan.start[place - 1] == np.inf:
         return np.inf
     profile, jobs = plan.aside, plan.entries
+    # Either adds what is before the job to what runs, or takes what is behind it out of the plan.
     if 2 * place < jobs:
         _free_up_running(queue, plan, profile, now, free)
         for k in range(place):
@@ -368,6 +383,7 @@ def _start_between(queue, plan, now, free, place, cores, length):
         for k in range(place, jobs):
             if plan.start[k] < np.inf:
                 add(profile, plan.start[k], lasts_until(plan.start[k], plan.length[k]), plan.cores[k])
+    # These have no place by order yet: they stand before the job, and take the earliest holes that are left.
     for k in range(plan.queued, jobs):
         start = earliest(profile, now, plan.cores[k], plan.length[k])
         if start == np.inf:

@@ -29,8 +29,9 @@ def take_over(queue, old, start, now):
     if old.limited:
         release_all(old)
     queue.free = old.free
-    queue.phase = old.phase
+    queue.phase = old.phase  # columns are shared, not copied
     queue.arrived = old.arrived
+    # The lists are filled by `admit` from the first slot on: visible_below and overdue_below begin at 0 again.
     queue.warm_started = old.warm_started
     if queue.backfilling >= EASY:
         for slot in range(queue.arrived):
@@ -44,6 +45,7 @@ def _copy_list(queue, ordered, old, place, key, held):
     """List what another list has, and the slots that are held beside it, by new slots: place[slot]; the order stays."""
     stands_in = np.zeros(place.size, np.bool_)  # a held slot is listed there at most for its cohort, or for a party
     stands_in[held] = True
+    # The old list is in order, and the new slots are in the order of the old ones: nothing is sorted.
     n = 0
     for c in range(old.blocks):
         b = old.chain[c]
@@ -71,6 +73,7 @@ def carry_on(queue, old, kept):
     kept
         int64[k], the slots that wait, in it or outside, or run in it, increasing.
     """
+    # New slots keep the order of the old ones, so prefixes of slots stay prefixes.
     place = np.full(max(old.arrived, 1), -1)
     for k in range(kept.size):
         slot = kept[k]
@@ -83,9 +86,10 @@ def carry_on(queue, old, kept):
             queue.expected_end[k] = old.expected_end[slot]
         if queue.backfilling == CONSERVATIVE:
             queue.reserved[k] = old.reserved[slot]
-        queue.overdue_below += slot < old.overdue_below
+        queue.overdue_below += slot < old.overdue_below  # counts, since slots are numbered again
         queue.visible_below += slot < old.visible_below
     queue.arrived = kept.size
+    # As many are still to start.
     queue.warm_started = queue.warm - (old.warm - old.warm_started)
     queue.free = old.free
     lengthen_entries(queue, max(queue.placed.size, kept.size))
@@ -102,6 +106,7 @@ def carry_on(queue, old, kept):
                 note_size(queue, k)
         queue.limits.tightened = True
         queue.limits.may_enter = old.limits.may_enter
+    # In the new queue all of them are listed: passes hold again what they find to be over a limit.
     held = slots_of(old.limits.jobs) if old.limited else place[:0]
     _copy_list(queue, queue.waiting, old.waiting, place, queue.key, held)
     if not queue.same_order:

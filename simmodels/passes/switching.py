@@ -41,6 +41,7 @@ def _leave(states, notified, count, to, draws, now):
     now
         The instant.
     """
+    # A draw picks a rank among those that are still open, in order: the same draws, the same machines.
     here = np.flatnonzero(states == OPEN)
     left = here.size
     for k in range(min(count, left)):
@@ -74,6 +75,7 @@ def warn(states, notified, goes, announced, time, machines, draws, now):
         How many draws it took.
     """
     on = (states == OPEN).sum()
+    # The least number that an announced change leaves is what may take jobs until then.
     may = INT64_MAX
     for k in range(time.size):
         if announced[k]:
@@ -82,12 +84,14 @@ def warn(states, notified, goes, announced, time, machines, draws, now):
     for machine in range(states.size):
         if states[machine] == NOTICED:
             on += 1
+            # Lowest numbers are called back first, as they come first when more are wanted.
             if more < 0:
                 states[machine] = OPEN
                 more += 1
     _leave(states, notified, more, NOTICED, draws, now)
     noticed = np.flatnonzero(states == NOTICED)[::-1]  # in the order in which they go
     goes[:] = np.inf
+    # From the last change to the first, so that of two that a machine would go by the earlier one stands.
     for k in range(time.size - 1, -1, -1):
         if announced[k]:
             goes[noticed[: max(on - machines[k], 0)]] = time[k]
@@ -107,8 +111,8 @@ def take_effect(states, by, notified, number, machines, mode, draws, now):
     number, machines, mode
         The change, how many machines it wants, and KILL, DRAIN or CHECKPOINT.
     """
-    more = ((states == OPEN) | (states == NOTICED)).sum() - machines
-    before = states.copy()
+    more = ((states == OPEN) | (states == NOTICED)).sum() - machines  # above 0: how many go; below: come
+    before = states.copy()  # who goes by this change is seen at the end
     for machine in range(states.size):
         if more >= 0:
             break
@@ -119,6 +123,7 @@ def take_effect(states, by, notified, number, machines, mode, draws, now):
     for machine in range(states.size - 1, -1, -1):
         if more <= 0:
             break
+        # Those under notice go before any that got none.
         if states[machine] == NOTICED:
             states[machine] = gone
             more -= 1

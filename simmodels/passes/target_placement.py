@@ -34,13 +34,15 @@ def update(state, now):
     U is the mean of u over the machines used; u is 1 where a job is planned that has not started, else the
     share of the cores in use.
     """
-    accumulate_usage(state, now)
+    accumulate_usage(state, now)  # before `use` changes: what it was until now counts for that time
     if state.alive == 0:
         return
+    # All machines had gone: one is used again as soon as there is one.
     if state.use == 0:
         state.use = 1
         state.load = load_of(state, state.ranked[0])
     if utilisation(state) > state.rules.raise_above:
+        # Either way one machine at a time, since each changes U: it stops as soon as U is within the thresholds.
         while state.use < state.alive and utilisation(state) > state.rules.raise_above:
             state.load += load_of(state, state.ranked[state.use])
             state.use += 1
@@ -101,6 +103,7 @@ def categorise(state, slot):
 @compiled
 def place(state, slot, now):
     """Start a job that has just been submitted, or plan its start."""
+    # All keys are 0, so the list is in order of slots, that of submission.
     insert(state.waiting, 0.0, slot, state.cores[slot], state.left[slot])
     if state.alive > 0:
         place_all(state, np.array([slot]), now, True)
@@ -109,6 +112,7 @@ def place(state, slot, now):
 @compiled
 def place_all(state, slots, now, fresh):
     """Place these jobs, one after the other; those that can start now do."""
+    # A plan stops where profiles have no room left; jobs before that are placed already.
     done = 0
     while done < slots.size:
         done = plan(state, slots, done, now, fresh)
@@ -126,11 +130,13 @@ def place_all(state, slots, now, fresh):
                 plans[machine[slot]] += 1  # the load is counted below, once for all
             waits[size] = slot
             size += 1
+    # One job is pushed; of many, the heap is put in order once.
     if slots.size == 1 and size > state.heap_size:
         heap.push(waits, state.heap_size, start, state.place, slots[0])
     elif size > state.heap_size:
         heap.order(waits, size, start, state.place)
     if size - state.heap_size < slots.size:
+        # Those that start do so in order of submission, after all are placed: a start changes no plan.
         for k in range(slots.size):
             slot = slots[k]
             if start[slot] == now:
@@ -156,6 +162,7 @@ def replan(state, now):
         at[slot] = NOWHERE
         machine[slot] = NOWHERE
         start[slot] = np.inf
+    # All is forgotten that is planned, and nothing that runs: `rebuild` makes profiles of that alone.
     state.heap_size = 0
     rebuild(state, now)
     if state.alive == 0:
@@ -179,5 +186,6 @@ def start_planned(state, now):
         slot = state.heap[0]
         state.heap_size = heap.take(state.heap, state.heap_size, state.start, state.place, slot)
         remove(state.waiting, 0.0, slot)
+        # Its cores are out of the profile since it was planned: only the load changes.
         run(state, slot, state.machine[slot], now, -1)
         update(state, now)
