@@ -38,18 +38,20 @@ def run_auction(auction, loop, arrivals, submit, until, stop):
         False if the bid gave no number for the task ``auction.refused``.
     """
     ended = np.empty(64, np.int64)
-    ends, tasks, size, came = loop.ends, loop.slots, loop.size, loop.coming
+    ends, tasks, size, came = loop.ends, loop.slots, loop.size, loop.coming  # read once, written back at the end
     fine = True
     while fine:
         heed_signals()
+        # Data and deadlines the auction knows itself; ends and arrivals are known here.
         now = next_wake(auction)
         if came < arrivals.size:
             now = min(now, submit[came])
         if size > 0:
             now = min(now, ends[0])
-        if not now <= until or now >= stop:
+        if not now <= until or now >= stop:  # also where nothing is left: infinity
             break
         done = 0
+        # Ends of an instant come in order of tasks.
         while size > 0 and ends[0] == now:
             if done == ended.size:
                 ended = grown(ended, 2 * done)

@@ -40,6 +40,7 @@ class Auction(ReplayOnMachines):
         self.state = open_auction(options, kinds, seed=model.seed)
         self.known = WorkflowColumns(work.workflows, options, kinds)
         self.known.into(self.state)
+        # The auction knows all cores of a cluster; those of machines that are off at the begin are taken away.
         for cluster, site in enumerate(platform.sites):
             add_free(self.state, cluster, int(platform.free[cluster]) - site.size)
         self.submit_s: Floats = work.submit_s
@@ -48,6 +49,7 @@ class Auction(ReplayOnMachines):
         self._arrives_s = arrives_s[self._order]
         self._until_s = float(arrives_s.max(initial=-math.inf)) if options.end == "submit" else math.inf
         self.loop = new_loop(0, by_event=False)  # on pools; on machines the platform has its own
+        # An auction knows runtimes exactly: they are the estimates, too.
         recorded = work.runtime_s, work.runtime_s, np.zeros(len(work))
         self.runs = platform.runs(*recorded) if model.on_machines else None
 
@@ -62,6 +64,7 @@ class Auction(ReplayOnMachines):
             )
         if not fine:
             task, now = refused_task(self.state)
+            # Tasks are numbered workflow by workflow.
             job = int(np.searchsorted(self.known.first_task, task, side="right")) - 1
             workflow = self.work.workflows[job]
             label = workflow.label(int(task - self.known.first_task[job]))
@@ -76,7 +79,7 @@ class Auction(ReplayOnMachines):
         """Return int64[k], the tasks that have not ended of workflows that have come and are not over, increasing."""
         _, end_s, *_ = export_results(self.state)
         goes_on = np.isnan(finishes(self.state))
-        goes_on[self._order[self._came :]] = False
+        goes_on[self._order[self._came :]] = False  # these are still to come
         return np.flatnonzero(np.repeat(goes_on, self._tasks) & np.isnan(end_s))
 
     def coming(self) -> Ints:
@@ -98,7 +101,7 @@ class Auction(ReplayOnMachines):
     def running_s(self) -> tuple[Floats, Floats]:
         """Return float64[tasks] twice, when those that run began, and when they end; NaN for the others."""
         start_s, end_s, *_ = export_results(self.state)
-        start_s[~np.isnan(end_s)] = np.nan
+        start_s[~np.isnan(end_s)] = np.nan  # what has ended does not run
         return start_s, start_s + self.model.work.runtime_s
 
     def _copied(self) -> Self:

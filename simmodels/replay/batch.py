@@ -79,14 +79,16 @@ def replay_logs(queue, logs, by_event, kill, rows, draw, tau, first, last, found
         if stop[0]:
             break
         begin, end = logs.first_row[log], logs.first_row[log + 1]
+        # Slots leave out the rows of unknown jobs, so a log has fewer of them, or as many.
         low, high = logs.first_slot[log], logs.first_slot[log + 1]
         row = logs.row[low:high]
         submit, cores = logs.submit_s[begin:end], logs.cores[begin:end]
         runtime, estimate = logs.runtime_s[begin:end], logs.estimate_s[begin:end]
-        columns = submit[row], runtime[row], estimate[row], draw[low:high]
+        columns = submit[row], runtime[row], estimate[row], draw[low:high]  # by slot, in order of submission
         here = opened_alike(queue, columns, cores[row], logs.size[log], (rows[0][low:high], rows[1][low:high]))
         loop = new_loop(row.size, by_event)
         start, end_s = np.full(row.size, np.nan), np.full(row.size, np.nan)
+        # The same functions, in the same order, as `Replay` calls: equal to the last bit.
         if not replay(here, loop, by_event, kill, np.inf, row.size, -1, start, end_s):
             return log
         ended, counts = outcome_and_counted(columns[1], columns[2], end_s, kill, queue.warm)
@@ -94,7 +96,7 @@ def replay_logs(queue, logs, by_event, kill, rows, draw, tau, first, last, found
         end_s = by_row(end_s, row, np.full(submit.size, np.nan))
         outcome = by_row(ended, row, np.full(submit.size, UNFINISHED, np.int8))
         counted = by_row(counts, row, np.zeros(submit.size, np.bool_))
-        jobs = submit, start, end_s, executed_by(outcome, runtime, estimate), runtime, cores
+        jobs = submit, start, end_s, executed_by(outcome, runtime, estimate), runtime, cores  # by row again
         waits = submit, start, (~np.isnan(start)).view(np.int8)  # all that are known have started
         window = window_of(submit, end_s, counted, outcome != UNFINISHED)
         uncounted = np.count_nonzero(~counted)
@@ -126,11 +128,12 @@ class Batch:
         jobs, size = np.array([len(each) for each in workloads], np.int64), np.array(sizes, np.int64)
         log, known = np.repeat(np.arange(len(jobs)), jobs), whole.known()
         impossible = known & ~(whole.runnable() & (whole.cores <= size[log]))
-        if impossible.any():
+        if impossible.any():  # which names the job
             first = int(log[np.flatnonzero(impossible)[0]])
             workloads[first].require_runnable(int(size[first]))
         rows = np.flatnonzero(known)
         submit_s, of = whole.submit_s[rows], log[rows]
+        # Most logs are in order: then nothing is sorted.
         if ((submit_s[1:] < submit_s[:-1]) & (of[1:] == of[:-1])).any():
             rows = rows[np.lexsort((submit_s, of))]  # ties by row
         self._slots = rows
@@ -148,6 +151,7 @@ class Batch:
         draw = np.empty(0)
         if options.draws:
             slots = np.diff(self._logs.first_slot)
+            # Each log draws what it would alone: its first numbers of the one stream.
             drawn = stream(self._seed, "order", "draw").random(int(slots.max(initial=0)))
             draw = np.concatenate([drawn[:count] for count in slots.tolist()])
         none = np.empty(0)

@@ -56,7 +56,7 @@ def new_clock(begins, warm, clusters, sleeps):
     made.came = warm
     made.wake = np.inf
     made.sleeps = made.looks = sleeps
-    made.decided = True
+    made.decided = True  # so that the first instant is looked at
     made.idle = -1
     made.repairs = np.zeros(clusters, np.int64)
     return made
@@ -79,4 +79,5 @@ def start_over(clock, came, number):
     """Go on where another number has come, and attempts have other numbers; those that are forgotten one below 0."""
     clock.came = came
     known = (number >= 0).sum()
+    # If nothing has started since all began to wait, nothing has in the fork.
     clock.idle = known if clock.idle == number.size else -1

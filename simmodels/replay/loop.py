@@ -58,7 +58,7 @@ def _start(queue, occupancy, runs, starts, now, kill):
     """Let the jobs start that a queue has decided to start, on the lowest machines."""
     for k in range(starts):
         slot = queue.placed[k]
-        occupy_lowest(occupancy, 0, queue.cores[slot])
+        occupy_lowest(occupancy, 0, queue.cores[slot])  # a queue has one cluster
         begin(occupancy, runs, slot, now, kill)
 
 
@@ -70,6 +70,7 @@ def _start_under_notice(queue, occupancy, runs, power, now, kill):
     running = _running_on_machines(occupancy, runs)
     starts, parts = queue_events.decide_under_notice(queue, now, goes, occupancy.free, running)
     part = 0
+    # Parts are in the order of `placed`, those of a job behind each other.
     for slot in queue.placed[:starts]:
         while part < parts.shape[0] and parts[part, 0] == slot:
             machine, cores = parts[part, 1], parts[part, 2]
@@ -93,6 +94,7 @@ def _start_placed(placer, runs, speed, now):
 def _lose_placed(placer, runs, power, now):
     """End what a placer's machines ran that went, in the order in which they went; return its slots."""
     lost, turns, order, losses = np.empty(runs.size, np.int64), np.empty(runs.size), np.arange(runs.size), 0
+    # Machine by machine; then sorted by when each went, since the SimPy engine loses them as it goes.
     for machine in np.flatnonzero(power.state == switching.OFF):
         slot = placer.first[machine]
         while slot != NOWHERE:
@@ -108,7 +110,7 @@ def _lose_placed(placer, runs, power, now):
 def _next_switch(powers):
     """Return the next instant at which machines change, or notice of it is given; infinity if there is none."""
     at = np.inf
-    for address in powers:
+    for address in powers:  # 0: its machines stay as they are
         if address:
             at = min(at, next_switch(_power_at(address)))
     return at
@@ -165,13 +167,14 @@ def _look(queue, auction, placer, occupancy, size, powers, decided, now):
     if queue is not None:
         wanted = waiting_cores(queue)
     elif auction is not None:
-        wanted = auction_events.waiting_cores(auction)
+        wanted = auction_events.waiting_cores(auction)  # wherever they may run
     elif placer is not None:
         wanted = total_cores(placer.waiting)
     for cluster in range(powers.size):
         if powers[cluster] == 0:
             continue
         power = _power_at(powers[cluster])
+        # What rang is looked after though nothing was decided: a machine came, or fell asleep.
         if power.outages.sleep.after == np.inf or not (decided or power.outages.sleep.rings):
             continue
         if placer is not None:
@@ -220,6 +223,7 @@ def _switch_all(placer, occupancy, runs, size, powers, touched, more, now):
         if powers[cluster] == 0:
             continue
         power = _power_at(powers[cluster])
+        # Clusters share no machine, so each goes through all its changes before the next.
         switched, freed = switch(power, now), touched[cluster]
         touched[cluster] = False
         if switched or power.draining:
@@ -232,7 +236,7 @@ def _switch_all(placer, occupancy, runs, size, powers, touched, more, now):
                     lost = np.concatenate((lost, gone))
                 here = slice(occupancy.first_of[cluster], occupancy.first_of[cluster + 1])
                 freed |= switch_off_drained(power, occupancy.free[here], size[here])
-            note_power(power.outages.sleep, power.state, now)
+            note_power(power.outages.sleep, power.state, now)  # who came is idle since now
         draining |= power.draining
         short |= power.outages.short
         if not (switched or freed):
@@ -247,8 +251,10 @@ def _switch_all(placer, occupancy, runs, size, powers, touched, more, now):
 @compiled
 def _take_note(queue, auction, placer, runs, states, speed, more, lost, now):
     """Let the one that decides take note of machines that were switched, and of attempts that were lost."""
+    # Where a job will run is not known: it is planned at the speed of the slowest machine.
     slowest = lowest(speed) if lost.size else 1.0
     if queue is not None:
+        # The cores first, then the jobs that lost theirs, in the order of the SimPy engine.
         if more[0] != 0:
             queue_events.change_capacity(queue, more[0])
         for slot in lost:
@@ -272,6 +278,7 @@ def _take_note(queue, auction, placer, runs, states, speed, more, lost, now):
 def _begin(queue, auction, placer, occupancy, runs, clock, states, speed, kill):
     """Let run what does so at the begin: the first jobs, as many as have come."""
     now, warm = clock.now, clock.came
+    # Machines that are off at the begin are so since then.
     record_power(runs, states, now)
     if queue is not None and warm > 0:
         _start(queue, occupancy, runs, queue_events.resume(queue, now, warm), now, kill)
@@ -352,7 +359,7 @@ def run(
         heed_signals()
         coming = min(ends_at, switch_at, wake)
         if came < submit.size:
-            coming = min(coming, submit[came])
+            coming = min(coming, submit[came])  # each of the four is in order
         done, quiet = False, came == submit.size and runs.size == 0 and until == np.inf
         if quiet:
             if queue is not None:
@@ -383,6 +390,7 @@ def run(
                     break  # as many as are needed are never on at once
         if coming > until or coming >= stop:
             break
+        # Within an instant: ends, then machines, then submissions, then one decision on all of it.
         now = coming
         looks = sleeps
         happens = wake <= now
@@ -391,7 +399,7 @@ def run(
             while ends_at <= now:
                 if ends == ended.size:
                     ended = grown(ended, 2 * ends)
-                attempt = end_next(runs, kill)
+                attempt = end_next(runs, kill)  # of those at one instant, in order of start
                 if occupancy is not None and vacate(occupancy, attempt):
                     touched[occupancy.of[runs.machine[attempt]]] = freed = True
                 if sleeps:
@@ -399,6 +407,7 @@ def run(
                 ended[ends] = runs.slot[attempt]
                 ends += 1
                 ends_at = next_end(runs)
+            # Placers start jobs at ends, not after all of them: one of no length that starts so ends now, too.
             happens |= ends > 0
             if placer is None or ends == 0:
                 break
@@ -410,7 +419,7 @@ def run(
                 placer, occupancy, runs, size, powers, touched, more, now
             )
             freed = False
-            switch_at = _next_switch(powers)
+            switch_at = _next_switch(powers)  # further changes may have been said
             if changed:
                 happens = True
                 leaving = leaves
@@ -437,7 +446,7 @@ def run(
                 placement_events.admit_arrivals(placer, came - first, now)
                 _start_placed(placer, runs, speed, now)
                 fine = placer.refused < 0
-            wake = _next_wake(queue, auction, placer, now)
+            wake = _next_wake(queue, auction, placer, now)  # as of this decision
         ends_at = next_end(runs)  # what was lost does not end
     clock.now, clock.came, clock.wake, clock.looks = now, came, wake, looks
     clock.draining, clock.leaving = draining, leaving

@@ -81,7 +81,7 @@ def new_occupancy(state, size, speed, first_of, jobs):
     made.slowest = np.empty(first_of.size - 1)
     made.even = True
     made.free = size.copy()
-    made.offered = size * (state == switching.OPEN)
+    made.offered = size * (state == switching.OPEN)  # nothing runs, so all or nothing
     made.state = state
     made.listed = np.zeros(machines // WORD + 1, np.uint64)
     made.open = np.zeros(machines // WORD + 1, np.uint64)
@@ -114,7 +114,7 @@ def _next_listed(listed, machine):
     """Return the lowest machine from this one on that may have room; there must be one."""
     block = machine // WORD
     word = from_on(listed[block], machine % WORD)
-    while word == 0:
+    while word == 0:  # there is one: free cores are counted, and enough
         block += 1
         word = listed[block]
     return block * WORD + least(word)
@@ -138,6 +138,7 @@ def _give(given, first, runs, machine, machines, cores):
     """
     of_machine, of_machines, of_cores = given
     last = runs - 1
+    # A job of many whole machines is one run, however many they are.
     if last >= first and of_machine[last] + of_machines[last] == machine and of_cores[last] == cores:
         of_machines[last] += machines
         return runs
@@ -149,7 +150,7 @@ def _give(given, first, runs, machine, machines, cores):
 def occupy(occupancy, machine, cores):
     """Give the attempt that is about to begin some cores of a machine."""
     _make_room(occupancy, 1)
-    occupancy.free[machine] -= cores
+    occupancy.free[machine] -= cores  # it stays listed: being full is seen when it is looked at
     given, first = (occupancy.machine, occupancy.machines, occupancy.cores), occupancy.first[occupancy.attempts]
     occupancy.runs = _give(given, first, occupancy.runs, machine, 1, cores)
 
@@ -228,7 +229,7 @@ def vacate(occupancy, attempt):
             bits = span(machine % WORD, stop - machine)
             freed = bits & takes[block]
             listed[block] |= freed
-            stays &= freed == bits
+            stays &= freed == bits  # False if one of them is not open
             machine = stop
     return not stays
 
@@ -252,6 +253,7 @@ def lose_all(occupancy, runs, power, cluster, now):
         attempt = runs.heap[k]
         if occupancy.of[runs.machine[attempt]] != cluster:
             continue
+        # An attempt is lost when the first of its machines goes, and only by what goes then.
         first, last, turn = occupancy.state.size, np.int64(-1), INT64_MAX
         for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
             low = occupancy.machine[run]
@@ -290,6 +292,7 @@ def offer(occupancy, cluster):
     more = 0
     leaving = False
     for machine in range(occupancy.first_of[cluster], occupancy.first_of[cluster + 1]):
+        # An open machine offers all its cores, a leaving one those in use, one that is off none.
         offered = np.int64(0)
         _note_state(occupancy, machine)
         if occupancy.state[machine] == switching.OPEN:
@@ -329,7 +332,7 @@ def parts_of(occupancy, row, number):
     parts = 0
     for attempt in range(attempts):
         begin, end = first[attempt], first[attempt + 1]
-        if end - begin == 1 and given_machines[begin] == 1:
+        if end - begin == 1 and given_machines[begin] == 1:  # one machine, which is in the table of attempts
             continue
         lowest_of = occupancy.first_of[occupancy.of[given[begin]]]
         for run in range(begin, end):

@@ -101,6 +101,7 @@ def new_outages(life, repair, planned, sleep, begin):
     failing, windows = life.shape[0], planned.start.size
     made.sleep = sleep
     made.at = np.full(failing + windows + 2, np.inf)
+    # As if each had said at the begin when it acts first, in the order in which the SimPy engine makes them.
     made.said = np.arange(1, 1 + made.at.size)  # the capacity is first
     made.count = made.at.size
     made.life = life
@@ -108,6 +109,7 @@ def new_outages(life, repair, planned, sleep, begin):
     made.repair = repair
     made.failed = np.zeros(max(failing, planned.of.shape[1]), np.bool_)
     made.start, made.end, made.mode, made.of = planned.start, planned.end, planned.mode, planned.of
+    # Notice that should have been given before the window is given when it begins.
     made.notified = np.minimum(np.maximum(planned.start - planned.notice, begin), planned.start)
     made.phase = np.full(windows, _NOTICED)
     made.held = np.zeros_like(planned.of)
@@ -115,7 +117,7 @@ def new_outages(life, repair, planned, sleep, begin):
     for machine in range(failing):
         made.at[machine] = begin + life[machine, 0]
     put(made.at, failing, made.notified, windows)
-    for window in range(windows):
+    for window in range(windows):  # without notice nothing is ahead of the begin
         if made.notified[window] < planned.start[window]:
             made.phase[window] = _AHEAD
     look_ahead(made)
@@ -134,7 +136,7 @@ def look_ahead(outages):
 def say(outages, which, at):
     """Note when one of them does the next thing."""
     outages.at[which] = at
-    outages.count += 1
+    outages.count += 1  # who says later acts later at one instant
     outages.said[which] = outages.count
     look_ahead(outages)
 
@@ -176,6 +178,7 @@ def carry_out(outages, which, now):
         say(outages, which, np.inf)
         return -1.0
     if which < failing:
+        # A failure and a repair follow each other, and each says when the other comes.
         outages.failed[which] = not outages.failed[which]
         if outages.failed[which]:
             say(outages, which, now + outages.repair)
@@ -189,10 +192,11 @@ def carry_out(outages, which, now):
             say(outages, which, now + outages.life[which, lived])
         return -1.0
     k = which - failing
-    outages.phase[k] += 1
+    outages.phase[k] += 1  # notice, begin, end
     if outages.phase[k] == _NOTICED:
         say(outages, which, outages.start[k])
     elif outages.phase[k] == _BEGUN:
+        # Draining machines are held once idle, by `hold_drained`.
         goes_off = outages.drains if outages.mode[k] == switching.DRAIN else outages.held
         put(goes_off[k], 0, outages.of[k], outages.of.shape[1])
         say(outages, which, outages.end[k])

@@ -98,6 +98,7 @@ class Platform:
         self.size: Ints = np.repeat(np.array([group.cores for group in groups], np.int64), counts)
         self.speed: Floats = np.repeat(np.array([group.speed for group in groups], np.float64), counts)
         self._first = np.cumsum([0, *(site.count for site in self.sites)])
+        # The lowest numbers are on at first.
         on = [np.arange(site.count) < _at_begin(site, self.begin_s) for site in self.sites]
         self.states: Ints = np.where(np.concatenate(on), OPEN, OFF).astype(np.int64)
         self.free: Ints = np.add.reduceat(np.where(self.states == OPEN, self.size, 0), self._first[:-1])
@@ -107,7 +108,7 @@ class Platform:
         self.is_out = any(site.is_out for site in self.sites)
         self.clock: Clock | None = None
         self.stuck, self.repairs = (np.empty(0, np.int64), 0), 0
-        self._most_requeues = MOST
+        self._most_requeues = MOST  # what ends at an instant ends anyway
         if model.ends_by_itself and model.max_requeues is not None:
             self._most_requeues = model.max_requeues
         self.occupancy = None  # a placer keeps it itself
@@ -123,10 +124,10 @@ class Platform:
         for site, changes, first in zip(self.sites, to_come, self._first, strict=False):
             law_seed = seed if site.failures is None else seeds.of("failures", site.name)
             self._failure_seeds.append(law_seed)
-            if site.capacity is None and not site.is_out:
+            if site.capacity is None and not site.is_out:  # no machine of it is ever switched
                 made.append(None)
                 continue
-            states = self.states[first : first + site.count]
+            states = self.states[first : first + site.count]  # a view, which the loop reads as a whole
             draws = np.empty(0)
             if site.removes == "random":
                 # A machine that leaves takes a draw, and can leave again once it has come again.
@@ -166,6 +167,7 @@ class Platform:
             self.clock = new_clock(self.begin_s, warm, len(self.sites), sleeps)
         of = (queue, auction, placer, self.occupancy, runs, self.clock, self.states, self.size, self.speed, powers)
         fine = True
+        # The loop stops where a machine was repaired whose next failure has no time yet.
         while fine:
             fine = run(*of, submit_s, numbers, kill, self.last_s, until_s, stop_s)
             if not self._foresee_failures():
@@ -203,6 +205,7 @@ class Platform:
     def copied(self) -> "Platform":
         """Return the same machines, as far as they have come, which go on by themselves."""
         made = copy(self)
+        # One array for all clusters, of which each of them has a view.
         made.states = self.states.copy()
         here = [made.states[first : first + site.count] for first, site in zip(self._first, self.sites, strict=False)]
         made.powers = [

@@ -129,7 +129,7 @@ def _next_at(power, notices):
     """Return when the next change of the capacity is made, or the next notice is given; infinity if there is none."""
     if notices and power.next_notice < power.notices.size:
         change = power.notices[power.next_notice]
-        return max(power.time[change] - power.notice[change], power.begin)
+        return max(power.time[change] - power.notice[change], power.begin)  # not before the window
     if not notices and power.next_change < power.time.size:
         return power.time[power.next_change]
     return np.inf
@@ -145,6 +145,7 @@ def next_switch(power):
 @compiled
 def _warn(power, since):
     """Give notice to machines until no more take jobs than may, and note when those under notice go."""
+    # Changes behind the farthest announced one say nothing yet.
     here, draws = slice(power.next_change, power.farthest + 1), power.draws[power.drawn :]
     changes = (power.announced[here], power.time[here], power.machines[here])
     power.drawn += switching.warn(power.own, power.notified, power.own_goes, *changes, draws, since)
@@ -166,7 +167,7 @@ def _notice(power, now):
     """Give notice of the next change of the capacity of which it is given, unless that has been made by now."""
     k = power.notices[power.next_notice]
     power.next_notice += 1
-    if power.time[k] > now:
+    if power.time[k] > now:  # else the change came with it, or before
         power.announced[k] = True
         power.farthest = max(power.farthest, k)
         _warn(power, power.time[k] - power.notice[k])  # which may be before the window
@@ -179,11 +180,14 @@ def switch(power, now):
     failing, windows = outages.life.shape[0], outages.start.size
     changed = False
     turn = 0
+    # All changes of an instant first, then all notices: these see what is left.
     for notices in (False, True):
         while True:
+            # Of what is due, the one acts first that said first when: as processes of SimPy do.
             which = next_due(outages, now, notices)
             capacity = notices or which < 0 or power.change_said < outages.said[which]
             if capacity and _next_at(power, notices) <= now:
+                # A change may switch any machine: which it did is seen by comparing.
                 own, goes = power.own.copy(), power.own_goes.copy()
                 if notices:
                     _notice(power, now)
@@ -227,10 +231,11 @@ def look(power, free, size, wanted, now):
     sleep = outages.sleep
     sleep.rings = False
     if sleep.sleeping > 0 and (wanted > 0 or sleep.awake > 0):
-        is_open = power.state == switching.OPEN
+        is_open = power.state == switching.OPEN  # all others take no jobs
         cores = wanted - free[is_open].sum() if wanted > 0 else 0
         machines = sleep.awake - is_open.sum()
         if cores > 0 or machines > 0:
+            # What something else holds off comes when that lets it, and does not count.
             held = power.own == switching.OFF
             for machine in range(held.size):
                 held[machine] |= is_broken(outages, machine)
@@ -259,13 +264,14 @@ def _settle(power, machine, by, why, turn):
     if off:  # no job runs there: what would drain is held
         drain_out(power, machine)
     power.goes[machine] = min(power.own_goes[machine], goes_for(outages, machine))
+    # The strictest of all that was said: draining before notice, and the earliest notice.
     power.leaves[machine] = switching.OPEN
     if power.own[machine] == switching.DRAINING or drains(outages, machine):
         power.leaves[machine] = switching.DRAINING
     elif power.own[machine] == switching.NOTICED or power.goes[machine] < np.inf:
         power.leaves[machine] = switching.NOTICED
     power.state[machine] = switching.OFF if off else power.leaves[machine]
-    if off and not was_off:
+    if off and not was_off:  # the first that holds it off says why; the others find it off
         power.why[machine] = why
         power.turn[machine] = turn
     # Of notices, also of a machine that is off, others take note; not of those that end where it is held off instead.
@@ -319,6 +325,7 @@ def known_failures(power):
 def foresee_failures(power, life, now):
     """Go on with further failures; `life` begins with the times that are known, and `now` is the last instant."""
     outages = power.outages
+    # What is known stays as it is, since further draws begin with the same numbers.
     known = outages.life.shape[1]
     outages.life, outages.short = life, False
     for machine in np.flatnonzero(outages.failures == known):  # it was repaired now

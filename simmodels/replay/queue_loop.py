@@ -115,7 +115,7 @@ def _all_events(queue, loop, stop):
         finish(queue, pop(ends, slots, loop.size), now)
         loop.size -= 1
     while loop.coming < stop and queue.submit[loop.coming] == now:
-        heed_signals()
+        heed_signals()  # thousands may come at once
         arrive(queue, now)
         loop.coming += 1
 
@@ -131,12 +131,12 @@ def _one_event(queue, loop, stop, started):
             loop.due = grown(loop.due, 2 * loop.last_due)
         loop.due[loop.last_due] = slot  # in the order of the starts: ties are taken out so, and the others start later
         loop.last_due += 1
-        if now == started[slot] + queue.estimate[slot]:
+        if now == started[slot] + queue.estimate[slot]:  # expected, so its cores are free at the first event
             finish(queue, slot, now)
     if loop.coming < stop and queue.submit[loop.coming] == now:
         arrive(queue, now)
         loop.coming += 1
-    elif loop.first_due < loop.last_due:
+    elif loop.first_due < loop.last_due:  # its pass comes now
         slot = loop.due[loop.first_due]
         loop.first_due += 1
         if now != started[slot] + queue.estimate[slot]:
@@ -146,7 +146,7 @@ def _one_event(queue, loop, stop, started):
 @compiled
 def _start_placed(queue, loop, count, by_event, kill, started, ended):
     """Let the slots placed[:count] run from now on."""
-    if loop.size + count > loop.ends.size:
+    if loop.size + count > loop.ends.size:  # before the columns are read
         _lengthen_runs(loop, 2 * (loop.size + count))
     now, ends, slots = loop.now, loop.ends, loop.slots
     for k in range(count):
@@ -154,10 +154,12 @@ def _start_placed(queue, loop, count, by_event, kill, started, ended):
         runs = queue.runtime[slot]
         if kill:
             runs = min(runs, queue.estimate[slot])
+        # An end is known at the start, since runtimes are; policies do not see it.
         started[slot] = now
         ended[slot] = now + runs
         own = slot
         if by_event:
+            # By turns, ends of one instant come out in the order of the starts; else by slots.
             own = loop.turns
             loop.turn[own] = slot
             loop.turns += 1
@@ -200,10 +202,11 @@ def replay(queue, loop, by_event, kill, until, stop, watched, started, ended):
     promised = next_promise(queue, loop.now)
     while loop.coming < stop or loop.size > 0 or loop.first_due < loop.last_due:
         heed_signals()
+        # Else more of this instant is to come, each with a pass.
         if loop.first_due == loop.last_due:
             submit = queue.submit[loop.coming] if loop.coming < stop else np.inf
             now = min(submit, loop.ends[0] if loop.size > 0 else np.inf, promised)
-            if now >= until:
+            if now >= until:  # nothing of it has happened
                 return True
             loop.now = now
             loop.first_due = 0
@@ -212,7 +215,7 @@ def replay(queue, loop, by_event, kill, until, stop, watched, started, ended):
             _one_event(queue, loop, stop, started)
         else:
             _all_events(queue, loop, stop)
-        count = decide(queue, loop.now, None)
+        count = decide(queue, loop.now, None)  # no machine is about to go
         promised = next_promise(queue, loop.now)
         if queue.refused >= 0:
             return False

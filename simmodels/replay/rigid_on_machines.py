@@ -87,6 +87,7 @@ class _Rigid(ReplayOnMachines):
         if until_s < math.inf:
             return until_s
         done_s = max(float(np.nanmax(found.attempts["end_s"], initial=begin_s)), begin_s)
+        # Jobs that ran before, and were dropped, are not waited for.
         came = np.arange(len(self.rows)) >= self.warm
         came[found.slot] = True
         if (found.attempts["outcome"] != UNFINISHED).sum() == came.sum():
@@ -108,6 +109,7 @@ class _Rigid(ReplayOnMachines):
         counted[self.arriving] = True
         counted[self.rows[slot]] = True
         left_out = len(work) - int(counted.sum())
+        # Of the warm jobs, those that have started do not count.
         first = self.rows[: self.warm_jobs]
         counted[first[np.isin(first, self.rows[slot])]] = False
         ran_before = (slot < self.warm) & (numbered(slot) == 1)
@@ -141,10 +143,11 @@ class Queue(_Rigid):
         self.options, self._kill = options, options.overrun == "kill"
         free = int(self.platform.free[0])
         ran = [model.work.job(row) for row in jobs.warm.tolist()]
+        # Which of those that ran before fit, and have not been killed: the others are left out.
         runs = np.array(run_on(ran, model.begin_s, free=free, kill=self._kill), np.bool_)
         self._have(jobs._replace(warm=jobs.warm[runs]))
         self.arrives_s: Floats = self.submit_s.copy()  # as the queue sees it
-        self.arrives_s[: self.warm] = model.begin_s
+        self.arrives_s[: self.warm] = model.begin_s  # whatever their own submission was
         self.draws: Floats = self.drawn(asked=options.draws)
         self.open(free, options.associations(len(self.rows)))
 
@@ -190,8 +193,9 @@ class Queue(_Rigid):
         made = self._copied()
         made.options = replace(self.options, warm_jobs=int(warm_left(self.state)))
         made.work = Workload.concat([jobs, later], name=self.work.name)
+        # What waits or runs is first; the window says only which of the others come.
         coming = windowed(later, (self.begin_s, self.model.end_s)).arriving + len(jobs)
-        warm = int((slots < self.warm).sum())
+        warm = int((slots < self.warm).sum())  # slots of these are the lowest, and stay so
         rows = np.concatenate((np.arange(len(jobs)), coming))
         earlier_s, draws = np.zeros(len(rows)), self.draws
         earlier_s[: len(jobs)] = self._earlier_s[slots]
@@ -204,6 +208,7 @@ class Queue(_Rigid):
         made.draws = draws
         made.runs = made.new_runs()
         made.platform.keep(carry_on_runs(made.runs, self.runs, slots, self._kill), len(jobs))
+        # How many cores are free, `carry_on` says.
         made.open(0, None if self._associations is None else self._associations.carried(len(rows)))
         carry_on(made.state, self.state, slots)
         return made

@@ -78,7 +78,7 @@ class Replay(Stopped):
         self._rows = None  # slot -> row; None where they are the same
         if not workload.is_in_order:
             rows = np.flatnonzero(workload.known())
-            self._rows = rows[np.argsort(workload.submit_s[rows], kind="stable")]
+            self._rows = rows[np.argsort(workload.submit_s[rows], kind="stable")]  # stable: ties in input order
         columns = (workload.submit_s, workload.runtime_s, workload.estimate_s, workload.cores)
         if self._rows is not None:
             columns = tuple(column[self._rows] for column in columns)  # type: ignore[assignment]
@@ -121,10 +121,11 @@ class Replay(Stopped):
             return
         stop = len(self.submit_s) if slots is None else slots
         kill = self.options.overrun == "kill"
-        self._left = True
+        self._left = True  # until it is known that the run came to an end
         both = self.start_s, self.end_s
         fine = replay(self._queue, self._loop, self._by_event, kill, until_s, stop, watched, *both)
         seen = watched >= 0 and not math.isnan(self.start_s[watched])
+        # An instant that was only asked for counts as reached: all before it has happened.
         reached_s = until_s if math.isfinite(until_s) and not seen else -math.inf
         self._reached_s = max(self._reached_s, reached_s, float(loop_now(self._loop)))
         if not fine:
@@ -157,6 +158,7 @@ class Replay(Stopped):
         made = Replay(workload, cores=self.cores, options=options, seed=self.seed, associations=self._associations)
         made.start_s[: len(slots)] = self.start_s[slots]
         runtime_s, estimate_s = made.columns[1][: len(slots)], made.columns[2][: len(slots)]
+        # Runtimes may be others now: what runs ends by them.
         lasts_s = np.minimum(runtime_s, estimate_s) if options.overrun == "kill" else runtime_s
         made.end_s[: len(slots)] = made.start_s[: len(slots)] + lasts_s
         carry_on(made._queue, self._queue, slots)
@@ -211,6 +213,7 @@ class Replay(Stopped):
         about = {**self.options.about(), "engine": "compiled", "seed": self.seed, "left_out": len(workload) - slots}
         if self._changes:
             about["order_changes"] = self._changes
+        # What is in no slot is unfinished, and does not count.
         if rows is not None:
             started = by_row(started, rows, np.full(len(workload), np.nan))
             ended = by_row(ended, rows, np.full(len(workload), np.nan))

@@ -50,7 +50,7 @@ class ReplayOnMachines(Stopped):
         """
         self.require_whole()
         work, platform = self.work, self.platform
-        self._left = True
+        self._left = True  # until it is known that the run came to an end
         self._go_on(until_s)
         self._reached_s = max(self._reached_s, until_s)
         slots, times = platform.stuck
@@ -73,6 +73,7 @@ class ReplayOnMachines(Stopped):
         RequestError
             These are other jobs, and not those of a queue.
         """
+        # Placers and auctions have planned with these jobs: others cannot take their place.
         if self.kept is not None and (jobs is not self.kept[0] or later is not self.kept[1]):
             raise RequestError("other runtimes, or other jobs to come, where no queue decides", "leave them out")
         return self._copied()
@@ -80,7 +81,7 @@ class ReplayOnMachines(Stopped):
     def _copied(self) -> Self:
         """Return another one that is where this one is."""
         made = copy(self)
-        made.platform, made.kept = self.platform.copied(), None
+        made.platform, made.kept = self.platform.copied(), None  # columns of jobs are shared: nothing writes to them
         return made
 
     @abstractmethod

@@ -93,7 +93,7 @@ def new_runs(whole, estimate, earlier, machines, checkpoints, most_requeues):
     made.whole = whole
     made.estimate = estimate
     made.undone = whole.copy()
-    made.kept = earlier > 0.0
+    made.kept = earlier > 0.0  # one that ran before has begun
     made.earlier = earlier
     made.most_requeues = most_requeues
     made.interval, made.cost, made.coming_back = checkpoints
@@ -117,6 +117,7 @@ def begin_run(runs, slot, machine, speed, now, kill):
     runs.machine[a] = machine
     runs.speed[a] = speed
     runs.start[a] = now
+    # Of what is left: an attempt after a loss is shorter, if checkpoints saved work.
     length, limit = lasts_by(runs, slot, speed)
     runs.end[a] = now + (min(length, limit) if kill else length)
     runs.count += 1
@@ -136,6 +137,7 @@ def end_next(runs, kill):
     a = runs.heap[0]
     runs.size = heap.take(runs.heap, runs.size, runs.end, runs.place, a)
     slot, speed = runs.slot[a], runs.speed[a]
+    # Asked again, as at the start: nothing of the job has changed since.
     length, limit = lasts_by(runs, slot, speed) if kill else (0.0, 0.0)
     if limit < length:
         runs.outcome[a] = KILLED
@@ -144,7 +146,7 @@ def end_next(runs, kill):
         runs.outcome[a] = DONE
         runs.work[a] = completed(runs.undone[slot], runs.earlier[slot], speed, runs.interval, runs.cost)
     runs.now[slot] = NOWHERE
-    runs.kept[slot] = False
+    runs.kept[slot] = False  # done: what was left of it is of no use
     return a
 
 
@@ -162,8 +164,9 @@ def lose_run(runs, slot, warned, now):
     runs.warned[a] = warned if warned >= 0.0 else np.nan
     runs.end[a] = now
     runs.now[slot] = NOWHERE
-    runs.earlier[slot] = 0.0
+    runs.earlier[slot] = 0.0  # only the attempt that ran at the begin ran before
     runs.kept[slot] = begun
+    # Progress, however little, begins the count again: such a job comes to its end.
     runs.requeues[slot] = runs.requeues[slot] + 1 if runs.work[a] == 0.0 else 0
     runs.stuck |= runs.requeues[slot] > runs.most_requeues
 
@@ -192,7 +195,7 @@ def lasts_by(runs, slot, speed):
     left = runs.undone[slot]
     estimated = runs.estimate[slot]
     if runs.kept[slot]:
-        estimated = left_if(estimated, left, runs.whole[slot])
+        estimated = left_if(estimated, left, runs.whole[slot])  # as much less as the work is
     under = (runs.restart[slot], runs.earlier[slot], speed, runs.interval, runs.cost)
     return lasts(left, *under), lasts(estimated, *under)
 
@@ -217,7 +220,7 @@ def record_power(runs, states, now):
     """Take note of the machines that were switched off, or came back, at this instant."""
     for machine in range(states.size):
         off = states[machine] == switching.OFF
-        if off == (not np.isnan(runs.since[machine])):
+        if off == (not np.isnan(runs.since[machine])):  # as it was
             continue
         if off:
             runs.since[machine] = now
@@ -243,11 +246,12 @@ def record(runs, until):
     """
     n, k = runs.count, runs.spans
     end, work = runs.end[:n].copy(), runs.work[:n].copy()
+    # Ends in the record are planned ones: those of what runs have not come.
     for a in runs.heap[: runs.size]:
         end[a], work[a] = np.nan, _worked(runs, a, until - runs.start[a])
     times = (runs.start[:n], end, work, runs.warned[:n])
     of_attempts = (runs.slot[:n], runs.machine[:n], *times, runs.outcome[:n])
-    open_ = np.flatnonzero(~np.isnan(runs.since))
+    open_ = np.flatnonzero(~np.isnan(runs.since))  # spans that have not ended
     machine = np.concatenate((runs.off[:k], open_))
     off_from = np.concatenate((runs.off_from[:k], runs.since[open_]))
     return of_attempts, (machine, off_from, np.concatenate((runs.off_to[:k], np.full(open_.size, np.inf))))
@@ -281,6 +285,7 @@ def carry_on_runs(runs, old, kept, kill):
         runs.undone[k] = left_if(runs.whole[k], old.undone[slot], old.whole[slot])
         runs.earlier[k], runs.restart[k] = old.earlier[slot], old.restart[slot]
         runs.requeues[k] = old.requeues[slot]
+    # In order of start, so that ties of ends are as they were.
     number = np.full(old.count, NOWHERE)
     for attempt in range(old.count):
         slot = place[old.slot[attempt]]
@@ -293,7 +298,7 @@ def carry_on_runs(runs, old, kept, kill):
         runs.start[a], runs.end[a], runs.work[a] = old.start[attempt], old.end[attempt], old.work[attempt]
         runs.warned[a], runs.outcome[a] = old.warned[attempt], old.outcome[attempt]
         if old.now[old.slot[attempt]] == attempt:
-            length, limit = lasts_by(runs, slot, runs.speed[a])
+            length, limit = lasts_by(runs, slot, runs.speed[a])  # its work may be another
             runs.end[a] = runs.start[a] + (min(length, limit) if kill else length)
             runs.now[slot] = a
             runs.size = heap.push(runs.heap, runs.size, runs.end, runs.place, a)

@@ -88,6 +88,7 @@ def _forget(sleep, machine):
 @compiled
 def note_idle(sleep, machine, now):
     """Take note that a job of a machine ended, or that it was switched on: since then it is idle, if it is."""
+    # It goes to the end of the list: who has been idle for longest is first.
     _forget(sleep, machine)
     ends = sleep.since.size
     last = sleep.before[ends]
@@ -123,6 +124,7 @@ def find_due(sleep, state, free, size, now):
     """
     ends = sleep.since.size
     first = sleep.after_it[ends]
+    # The list is tidied from its front: what is busy or off waits for nothing there.
     while first != ends and (state[first] == switching.OFF or free[first] < size[first]):
         _forget(sleep, first)  # until it becomes idle again
         first = sleep.after_it[ends]
@@ -134,6 +136,7 @@ def find_due(sleep, state, free, size, now):
     if sleep.since[first] + sleep.after > now:
         sleep.look = sleep.since[first] + sleep.after
         return False
+    # All that have been idle for long enough, wherever they are in the list; the highest numbers sleep first.
     due = (sleep.since + sleep.after <= now) & (state != switching.OFF) & (free == size)
     sleep.due = np.flatnonzero(due)[::-1][:may].copy()
     return True
@@ -168,9 +171,10 @@ def wake(sleep, held, size, cores, machines, now, said):
     int
         What was said last then.
     """
-    for machine in np.flatnonzero(sleep.boots & ~held):
+    for machine in np.flatnonzero(sleep.boots & ~held):  # these come without being asked again
         cores -= size[machine]
         machines -= 1
+    # First those that nothing else holds: only these add cores when they come.
     for beside in (False, True):
         for machine in np.flatnonzero(sleep.asleep & (held == beside)):
             if sleep.boots[machine] or (cores <= 0 and machines <= 0):
@@ -182,7 +186,7 @@ def wake(sleep, held, size, cores, machines, now, said):
             sleep.coming[k], sleep.comes[k], sleep.said[k] = machine, now + sleep.boot, said
             sleep.coming_end += 1
             sleep.boots[machine] = True
-            sleep.sleeping -= 1
+            sleep.sleeping -= 1  # as soon as it is asked to come
             if not beside:
                 cores -= size[machine]
                 machines -= 1

@@ -50,8 +50,10 @@ class Stopped(ABC):
         self.require_whole()
         slots, coming = self.present(), self.coming()
         jobs, later = self.jobs_at(slots), self.jobs_at(coming)
+        # A copy that nobody runs: forks are carried on from it, while this replay goes on.
         made = self.carried(slots, jobs, later)
         made.kept = jobs, later
+        # Each job keeps its number, whatever slot it has there.
         if len(self.draws):
             made.set_draws(np.concatenate((self.draws[slots], self.draws[coming])))
         at_s = self.begin_s if self._reached_s == -math.inf else self._reached_s
@@ -151,12 +153,14 @@ class Snapshot(Generic[Replayed]):
             raise RequestError(what, f"a later job comes at {self.at_s:g} s, where the snapshot was taken, or after it")
         made = self._at.carried(np.arange(len(jobs)), jobs, coming)
         _, end_s = made.running_s()
+        # A runtime that was not known may be in the past by now.
         over = np.flatnonzero(end_s[: len(jobs)] < self.at_s)
         if runtime_s is not None and len(over):
             what = f"job {jobs.job_id[over[0]]} would have ended at {end_s[over[0]]:g} s"
             raise RequestError(what, f"it runs at {self.at_s:g} s: give it a longer runtime")
         own = self._at.draws
         if len(own):
+            # Jobs that are the same draw the same; others draw from a stream of their own.
             kept = own if later is None else own[: len(jobs)]
             fresh = stream(made.seed, "order", "draw", "later", index).random(len(made.submit_s) - len(kept))
             made.set_draws(np.concatenate((kept, fresh)))

@@ -62,6 +62,7 @@ def new_classes(goes, free, running):
         if not np.isnan(goes[machine]):
             instant[n], machines[n] = goes[machine], machine
             n += 1
+    # Machines that go at one instant are alike, so they make one class.
     sort_pairs(instant, machines, np.empty(n), np.empty(n, np.int64), n)
     of, cores, found = np.full(goes.size, -1), np.zeros(n + 1, np.int64), 0
     for k in range(n):
@@ -79,6 +80,7 @@ def new_classes(goes, free, running):
         for machine in range(first, first + machines):
             if of[machine] < 0:
                 continue
+            # Machines of one class are one part, since any of them does.
             if len(parts) > 0 and parts[-1][0] == slot and parts[-1][1] == of[machine]:
                 parts[-1] = (slot, of[machine], parts[-1][2] + each)
             else:
@@ -95,7 +97,7 @@ def expect_back(classes, now, ends):
         if ends.size == 0:
             break
         end = max(ends[slot], np.nextafter(now, np.inf))  # one that is overdue is expected to end at once
-        if end <= classes.goes[c]:
+        if end <= classes.goes[c]:  # else the machine is gone before they come back
             add(classes.profiles[c], end, np.inf, cores)
 
 
@@ -104,7 +106,7 @@ def _fits(classes, start, end, cores):
     """Return whether the cores are free for one job from an instant to another."""
     found = 0
     for c in range(classes.goes.size):
-        if classes.goes[c] >= end:
+        if classes.goes[c] >= end:  # only cores that stay as long as the job
             found += free_in(classes.profiles[c], start, end)[0]
             if found >= cores:
                 return True
@@ -115,6 +117,7 @@ def _fits(classes, start, end, cores):
 def _take(classes, slot, now, start, end, cores):
     """Take the cores of a job out of the profiles, those that go first; if it starts now, it has them."""
     for c in range(classes.goes.size):
+        # Those that go first, so that what stays is left for longer jobs.
         if classes.goes[c] >= end and cores > 0:
             taken = min(free_in(classes.profiles[c], start, end)[0], cores)
             cores -= taken
@@ -142,6 +145,7 @@ def book(profile, classes, slot, now, cores, length):
             add(profile, start, lasts_until(start, length), -cores)
         return start
     start = now
+    # More can only fit where a profile rises, and that is at the begin of a segment.
     while not _fits(classes, start, lasts_until(start, length), cores):
         heed_signals()
         after = np.inf  # the next instant at which a profile changes
@@ -167,7 +171,7 @@ def have_started(classes, known, started):
     going = 0
     for k in range(known, len(classes.parts)):
         slot, c, cores = classes.parts[k]
-        if started[slot]:
+        if started[slot]:  # else it was only reserved for now
             classes.parts[kept] = classes.parts[k]
             kept += 1
             classes.free[c] -= cores
@@ -192,6 +196,7 @@ def places(classes, known, free):
         int64[machines], the cores that were free on each before.
     """
     free = free.copy()
+    # By class, all machines below this are full.
     lowest = np.zeros(classes.goes.size, np.int64)
     found = [(np.int64(-1), np.int64(-1), np.int64(0)) for _ in range(0)]
     for slot, c, cores in classes.parts[known:]:

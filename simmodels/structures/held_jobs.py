@@ -100,7 +100,7 @@ def _put_party(queue, v, party, slot):
     cores, estimate = limits.least_of_party[party, 0], limits.shortest_of_party[party]
     insert(_listed(queue, v), _keys(queue, v)[slot], slot, cores, estimate)
     limits.party_at[party, v] = slot
-    queue.hidden -= v == 0
+    queue.hidden -= v == 0  # it has one entry more, and as many jobs
 
 
 @compiled
@@ -140,7 +140,7 @@ def _stand_in(queue, cohort, v, slot):
         at = slot if w == v else first
         if at >= 0:
             _put_cohort_at(queue, w, cohort, at)
-        if at != first:
+        if at != first:  # put back when the pass is done
             _displaced(limits, cohort)
 
 
@@ -162,7 +162,7 @@ def _put_cohort(queue, cohort):
         limits.least_of_party[party, 1] = min(limits.least_of_party[party, 1], core_least)
         limits.shortest_of_party[party] = min(limits.shortest_of_party[party], limits.shortest[cohort])
     limits.cohorts_held[party] += 1
-    _displaced(limits, -1 - party)
+    _displaced(limits, -1 - party)  # its first may be another now
 
 
 @compiled
@@ -233,7 +233,7 @@ def lay(queue, slot):
     if limits.jobs_held[cohort] == 1:
         limits.least[cohort, 0], limits.least[cohort, 1] = cores, core_s
         limits.shortest[cohort] = estimate
-        limits.awaits[cohort] = full_for_all(limits, cohort)
+        limits.awaits[cohort] = full_for_all(limits, cohort)  # alone, it is the least of its cohort
         _put_cohort(queue, cohort)
         return
     least, shortest = limits.least, limits.shortest
@@ -275,7 +275,7 @@ def drop(queue, slot):
     _take_party_from(queue, cohort)
     _take_cohort(queue, cohort)
     _out_of_lane(queue, slot)
-    if limits.jobs_held[cohort] > 0:
+    if limits.jobs_held[cohort] > 0:  # else it stands nowhere
         _put_cohort(queue, cohort)
     else:
         limits.awaits[cohort] = -1

@@ -107,7 +107,7 @@ def trim(time, free, at, n, now):
     Returns how many segments are left. A profile is kept in a part of two arrays, so that many can share them.
     """
     gone = 0
-    while gone + 1 < n and time[at + gone + 1] <= now:
+    while gone + 1 < n and time[at + gone + 1] <= now:  # the segment that holds now stays
         gone += 1
     if gone:
         n -= gone
@@ -119,6 +119,7 @@ def trim(time, free, at, n, now):
 @inlined
 def _segment(time, at, n, instant):
     """Return the place of the segment that holds an instant (`at` when it is before all)."""
+    # Halves first, then all of a few: a search by halves alone waits for each comparison.
     while n > 32:
         half = n >> 1
         if time[at + half] <= instant:
@@ -176,6 +177,7 @@ def free_up(time, free, at, n, start, end, cores):
     start = max(start, time[at])
     if end <= start:
         return n
+    # Two equal neighbours are joined at the end, so that there are no more segments than changes.
     first, n = _cut(time, free, at, n, start)
     last = at + n
     if end < np.inf:
@@ -235,7 +237,7 @@ def find(time, free, at, n, start, cores, duration, limit):
             i += one
             if i < over:
                 s = time[i]
-        if i == over or s >= limit:
+        if i == over or s >= limit:  # no other begins before the limit
             return np.inf, np.int64(over), np.int64(over)
         until = lasts_until(s, duration)
         j = i + one
@@ -243,6 +245,7 @@ def find(time, free, at, n, start, cores, duration, limit):
             j += one
         if j == over or time[j] >= until:
             return s, np.int64(i), np.int64(j)
+        # Too few from j on, so no hole begins before j's end.
         i = j
 
 
@@ -328,7 +331,7 @@ def earlier(profile, cores, duration, held, limit, ends_after, known, since):
     time, free, n = profile.time, profile.free, profile.segments
     bound = min(held, limit)
     i = _segment(time, 0, n, bound)
-    i -= time[i] >= bound
+    i -= time[i] >= bound  # a hole begins before the bound
     found = held
     while i >= 0:
         until = min(lasts_until(time[i], duration), held)
