@@ -73,22 +73,21 @@ def caps_of(log: Workload, by: str, percentiles: Sequence[float], weeks: NDArray
     in_use = np.cumsum(np.concatenate((nothing, cores, -cores))[order])
     waiting = np.cumsum(np.concatenate((nothing + 1, nothing - 1, nothing))[order])
     time_s, party = time_s[order], party[order]
-    typical = _weighted_percentile(of, cores, wait_s[rows], 50, len(names))[party]
+    typical = _weighted_percentiles(of, cores, wait_s[rows], [50], len(names))[0, party]
     weight_s = np.zeros(len(time_s))
     counts = np.flatnonzero((waiting > 0) & (np.append(party[1:], -1) == party))
     size = log.max_cores or 1
     held = Held(log, wait_s, size)
     for need in np.unique(typical[counts]):
         here = counts[typical[counts] == need]
-        weight_s[here] = _free_s(held, need, log, weeks, time_s[here + 1]) - _free_s(
-            held, need, log, weeks, time_s[here]
-        )
+        since_s, until_s = _free_s(held, need, log, weeks, time_s[np.stack((here, here + 1))])
+        weight_s[here] = until_s - since_s
     shown = np.bincount(party, weight_s, len(names)) >= _LEAST_S
     own = widest_of(log, values)
     widest = np.array([own[name] for name in names.tolist()], dtype=np.int64)
     found = []
-    for percentile in percentiles:
-        caps = np.maximum(_weighted_percentile(party, in_use, weight_s, percentile, len(names)), widest)
+    for in_use_most in _weighted_percentiles(party, in_use, weight_s, percentiles, len(names)):
+        caps = np.maximum(in_use_most, widest)
         kept = shown & (caps < size)
         found.append(dict(zip(names[kept].tolist(), caps[kept].tolist(), strict=True)))
     return found
@@ -110,22 +109,29 @@ def week_of(log: Workload, at_s: Floats) -> Ints:
 
 
 def _free_s(held: Held, need: int, log: Workload, weeks: NDArray[np.bool_], at_s: Floats) -> Floats:
-    """Return for how long, in some weeks up to instants, at least `need` cores of the machine were free."""
+    """Return for how long, in some weeks up to instants, at least `need` cores of the machine were free.
+
+    As many as there are instants, in whatever shape: all of one need are asked for at once, since that of the whole log
+    is summed up then.
+    """
     week = np.minimum(week_of(log, at_s), len(weeks))
     begins_s = log.submit_s.min() + WEEK * np.arange(len(weeks) + 1)
-    until_s = held.free_until(begins_s, need)
+    until_s, free_s = np.split(held.free_until(np.append(begins_s, at_s), need), [len(begins_s)])
     before_s = np.concatenate(([0.0], np.cumsum(np.where(weeks, np.diff(until_s), 0.0))))
     counts = np.append(weeks, False)[week]
-    found: Floats = before_s[week] + np.where(counts, held.free_until(at_s, need) - until_s[week], 0.0)
+    found: Floats = before_s[week] + np.where(counts, free_s.reshape(at_s.shape) - until_s[week], 0.0)
     return found
 
 
-def _weighted_percentile(party: Ints, values: Ints, weights: Floats, percentile: float, parties: int) -> Ints:
-    """Return int64[parties], the least value that has this share of the weights of each party at or below it."""
+def _weighted_percentiles(
+    party: Ints, values: Ints, weights: Floats, percentiles: Sequence[float], parties: int
+) -> Ints:
+    """Return int64[percentiles, parties], the least values that have such shares of a party's weights up to them."""
     order = np.lexsort((values, party))
     until = np.cumsum(weights[order])
     total = np.bincount(party, weights, parties)
     first = np.concatenate(([0.0], until))[np.searchsorted(party[order], np.arange(parties))]
-    at = np.searchsorted(until, first + percentile / 100.0 * total * (1.0 - 1e-12))
+    share = np.array(percentiles)[:, np.newaxis] / 100.0
+    at = np.searchsorted(until, first + share * total * (1.0 - 1e-12))
     found: Ints = values[order][np.minimum(at, len(values) - 1)]
     return found
