@@ -68,7 +68,8 @@ def _fixed(name: str, values: ArrayLike, dtype: type[np.generic], rows: int) -> 
 class _WhenAsked:
     """A field that may be given as what makes it, which is called when the field is first asked for.
 
-    A log on machines has millions of parts, which most who simulate it never look at.
+    A log on machines has hundreds of thousands of attempts, and millions of parts, at which most who simulate it never
+    look.
     """
 
     def __init__(self, slot: Any) -> None:  # noqa: ANN401  Python's descriptor of a slot
@@ -168,10 +169,10 @@ class Recorded(Guided):
     def _keep_tables(self) -> None:
         """Copy the tables of attempts, refuse rows that there are not, and let a part without a number be a machine."""
         fix = partial(object.__setattr__, self)
-        if self.attempts is not None:
-            fix("attempts", self.attempts.copy())
+        attempts, parts = _attempts_field.given(self), _parts_field.given(self)
+        if attempts is not None and not callable(attempts):
+            fix("attempts", attempts.copy())
             self._attempt_rows()
-        parts = _parts.given(self)
         if parts is not None and not callable(parts) and "machines" not in parts:
             fix("parts", parts.assign(machines=1))
         if self.elsewhere is not None:
@@ -196,7 +197,8 @@ class Recorded(Guided):
             raise RequestError(must_be(f"column outcome, row {row},", "0, 1 or 2", self.outcome[row]))
         if self.off_spans is None:
             return
-        if self.attempts is None or any(name not in self.attempts for name in MACHINE_COLUMNS):
+        attempts = _attempts_field.given(self)
+        if attempts is None or not (callable(attempts) or set(MACHINE_COLUMNS) <= {*attempts}):
             raise RequestError(
                 "a schedule on machines without all attempts", f"give them with {', '.join(MACHINE_COLUMNS)}"
             )
@@ -280,12 +282,13 @@ class Recorded(Guided):
         if len(clusters) > 1 or not workload.is_rigid:
             cluster = np.full(len(workload), -1)
             cluster[rows] = attempts.get("cluster", 0)
-        table = None
-        if keep:
+
+        def table() -> "pd.DataFrame":
             kept = {name: column for name, column in attempts.items() if name != "executed_s"}
             kept["outcome"] = attempts["outcome"].astype(np.int8)
             numbers = {"job_id": workload.job_id[rows], "row": rows, "attempt": kept.pop("attempt", numbered(rows))}
-            table = pd.DataFrame({**numbers, **kept}, copy=False)  # the schedule copies it
+            return pd.DataFrame({**numbers, **kept}, copy=False)
+
         return cls(
             workload,
             sum(spec.cores for spec in clusters),
@@ -295,10 +298,10 @@ class Recorded(Guided):
             executed_s=executed_s,
             clusters=clusters,
             cluster=cluster,
-            attempts=table,
+            attempts=table if keep else None,  # type: ignore[arg-type]  # see `_WhenAsked`
             off_spans=None if off is None or window is None else off_table(*off, window),
             window=window,
-            parts=parts,  # type: ignore[arg-type]  # see `_WhenAsked`
+            parts=parts,  # type: ignore[arg-type]  # as above
             elsewhere=elsewhere,
             counted=counted,
             workflow_outcome=workflow_outcome,
@@ -441,5 +444,6 @@ class Recorded(Guided):
         return np.empty(0, np.int64) if self.attempts is None else rows_of(self.attempts, self.workload)
 
 
-_parts: Final = _WhenAsked(Recorded.__dict__["parts"])
-type.__setattr__(Recorded, "parts", _parts)
+_attempts_field, _parts_field = (_WhenAsked(Recorded.__dict__[name]) for name in ("attempts", "parts"))
+type.__setattr__(Recorded, "attempts", _attempts_field)
+type.__setattr__(Recorded, "parts", _parts_field)

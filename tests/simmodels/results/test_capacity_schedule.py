@@ -1,6 +1,8 @@
 import dataclasses
+import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import simmodels as sm
@@ -25,6 +27,16 @@ def test_machines_are_known_to_be_dark_as_far_as_the_window_goes() -> None:
     table = [(0, 1), (10, 3), (20, 0), (30, 0), (40, 2)]
     found = sm.simulate_on_machines(jobs, table, cores_per_machine=1, window_s=(5, 45))
     assert off(found) == [[0, 20, 40], [1, 5, 10], [1, 20, 40], [2, 5, 10], [2, 20, 45]]
+
+
+def test_the_table_of_attempts_is_made_once_and_goes_where_its_schedule_does() -> None:
+    found = schedule()
+    table = found.attempts
+    assert table is not None
+    assert found.attempts is table
+    assert table["job_id"].tolist() == [1, 2, 2]
+    for other in (pickle.loads(pickle.dumps(schedule())), dataclasses.replace(schedule(), about={})):
+        pd.testing.assert_frame_equal(other.attempts, table)
 
 
 def test_energy_carbon_and_cost_by_hand() -> None:
