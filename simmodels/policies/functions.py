@@ -12,7 +12,7 @@ from numba import njit, types
 from numba.core.typing.templates import Signature
 
 from simmodels.errors import RequestError, must_be
-from simmodels.ground.compiled import callback
+from simmodels.ground.compiled import callback, or_nan
 from simmodels.structures.signatures import ROW, signature_of
 
 
@@ -82,24 +82,24 @@ class Call:
 
     def in_python(self) -> Callable[..., float]:
         """Return it as a Python function of the parameters."""
-        code = f"lambda {', '.join(self.parameters)}: {self._value('as_value(%s)')}"
+        code = f"lambda {', '.join(self.parameters)}: {self._sign}as_value(function({self._given}))"
         scope = {"function": self.function, "as_value": functools.partial(as_value, self.called), **self.readers}
         made: Callable[..., float] = eval(code, scope)  # noqa: S307  as below
         return made
 
-    def _value(self, number: str) -> str:
-        """Return the expression of the value, made a number by another."""
-        return ("-" if self.negated else "") + number % f"function({', '.join(self.arguments)})"
+    @property
+    def _sign(self) -> str:
+        return "-" if self.negated else ""
+
+    @property
+    def _given(self) -> str:
+        return ", ".join(self.arguments)
 
     def compiled(self) -> object:
         """Return the C function of all parameters that compiled code calls."""
-        # Times 1.0, for numba would make a number of a text; then Python is called, and refuses it.
-        # No exception crosses a C function: one that is raised inside becomes NaN, which is refused after the pass.
-        parameters = ", ".join(self.parameters)
-        value = self._value("float(%s * 1.0)")
-        source = f"def key({parameters}):\n try:\n  return {value}\n except Exception:\n  return nan\n"
+        source = f"def key({', '.join(self.parameters)}): return {self._sign}or_nan(function, {self._given})"
         try:
-            scope: dict[str, Any] = {"__name__": __name__, "nan": math.nan, **self.readers}
+            scope: dict[str, Any] = {"__name__": __name__, "or_nan": or_nan, **self.readers}
             scope["function"] = njit(self.function, error_model="numpy")
             exec(source, scope)  # noqa: S102  of our words only; numba takes no keyword arguments here
             return callback(scope["key"], signature_of(self.parameters), kept=self.kept)
