@@ -44,11 +44,7 @@ def entry(function: Callable[..., Any], **options: Any) -> Any:  # noqa: ANN401 
 
 def callee(function: Callable[..., Any], **options: Any) -> Any:  # noqa: ANN401  as above
     """Return the dispatcher of a function for calls from compiled code; Python cannot call it."""
-    wrappers: dict[str, Any] = {
-        "no_cpython_wrapper": True,
-        "no_cfunc_wrapper": True,
-    }  # options that numba has no types of
-    made: Any = njit(pipeline_class=_CalleeCompiler, **wrappers, **options)(function)
+    made: Any = njit(pipeline_class=_CalleeCompiler, **options)(function)
 
     def add_overload(result: Any) -> None:  # noqa: ANN401  numba's
         made.overloads[tuple(result.signature.args)] = result  # numba's own also lists what Python can call

@@ -12,7 +12,7 @@ from numba import njit, types
 from numba.core.typing.templates import Signature
 
 from simmodels.errors import RequestError, must_be
-from simmodels.ground.compiled import callback, or_nan
+from simmodels.ground.compiled import UNWRAPPED, callback, or_nan
 from simmodels.structures.signatures import ROW, signature_of
 
 
@@ -100,7 +100,7 @@ class Call:
         source = f"def key({', '.join(self.parameters)}): return {self._sign}or_nan(function, {self._given})"
         try:
             scope: dict[str, Any] = {"__name__": __name__, "or_nan": or_nan, **self.readers}
-            scope["function"] = njit(self.function, error_model="numpy")
+            scope["function"] = njit(self.function, error_model="numpy", **UNWRAPPED)
             exec(source, scope)  # noqa: S102  of our words only; numba takes no keyword arguments here
             return callback(scope["key"], signature_of(self.parameters), kept=self.kept)
         except Exception:  # noqa: BLE001  numba breaks in many ways on what it does not know; then Python is called
