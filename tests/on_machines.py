@@ -66,7 +66,7 @@ def outages(
     )
     law = st.builds(
         sm.FailureLaw,
-        mtbf_s=st.sampled_from([30 * unit, 100 * unit] if ends else [1000.0, 3000.0]),
+        mtbf_s=st.sampled_from([30 * unit, 100 * unit] if ends else [1000 * max(unit, 1.0), 3000 * max(unit, 1.0)]),
         repair_s=st.sampled_from([5 * unit, 30 * unit]),
         shape=st.sampled_from([1.0, 0.7]),
     )

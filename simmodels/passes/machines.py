@@ -160,7 +160,12 @@ def _spread(column, room):
 @compiled
 def load_of(state, machine):
     """Return u of a machine, in cores: all of them if a job is planned there, else those in use."""
-    return state.size if state.plans[machine] > 0 else state.size - state.free[machine]
+    if state.plans[machine] > 0:
+        return state.size
+    rank = state.rank[machine]
+    if rank != NOWHERE and state.doubt[rank] < np.inf and state.free[machine] > 0:
+        state.unsure = rank
+    return state.size - state.free[machine]
 
 
 @compiled
@@ -299,6 +304,7 @@ def new_placement_state(columns, demand, size, is_open, filled, placing, lengths
     made.least_left = np.full(LENGTHS, np.inf)
     made.least_cores = np.full(widths, size + 1)
     made.likely = np.empty(min(2 * placing.distance + 1, machines))
+    made.horizon, made.unsure = np.inf, NOWHERE
     made.heap = np.empty(64, np.int64)
     made.use = placing.use
     made.use_since = now

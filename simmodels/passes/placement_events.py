@@ -17,6 +17,7 @@ from simmodels.passes.target_placement import (
     note_stretch,
     place,
     replan,
+    settle_all,
     start_planned,
     unplan,
     update,
@@ -88,7 +89,8 @@ def change(state, is_open, lost, again, losses, now):
     state.count = 0
     before = state.alive
     # As all was before the change.
-    full = before > 0 and state.use == before and utilisation(state) > state.rules.raise_above
+    full = state.rules.replan_if_full and before > 0 and state.use == before
+    full = full and utilisation(state, now) > state.rules.raise_above
     for k in range(losses):
         stop(state, lost[k])
         if k >= again:  # it does not wait again
@@ -147,6 +149,8 @@ def admit_arrivals(state, arrivals, now):
             update(state, now)
     if state.rules.kind != FIRST_FIT:
         start_planned(state, now)
+        if state.horizon < np.inf and state.horizon <= next_planned_start(state):
+            settle_all(state, now)
     return state.count
 
 

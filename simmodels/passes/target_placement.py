@@ -6,7 +6,8 @@ Lengths are known exactly, so a planned start holds until the number of machines
 again. A job may go before jobs that were planned earlier where there is a hole, and delays none.
 
 A placement looks at no more than 2 x distance + 1 machines, whatever their number; a change of the number of
-machines costs O(machines + running jobs) and a placement for each job that has not started.
+machines costs O(machines + waiting and running jobs) and a placement for each job that is not put off. Those that are
+put off are planned before a job whose start depends on them, when U does, and when none starts before the horizon.
 """
 
 from typing import Final
@@ -15,12 +16,13 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled
 from simmodels.passes.machines import alter, count_load, load_of, make_room, rebuild, run
-from simmodels.passes.planned_starts import plan
+from simmodels.passes.planned_starts import plan, target_rank
 from simmodels.structures import heap
 from simmodels.structures.arrays import grown
 from simmodels.structures.placement_state import NOWHERE
 from simmodels.structures.sorted_blocks import insert, remove, slots_of
 
+_AHEAD: Final = 3600.0  # how far the horizon is, in seconds: the number of machines is likely to change before
 _CLOSE: Final = 1e-9  # to a threshold of U: there its rounding counts
 
 
@@ -41,13 +43,13 @@ def update(state, now):
     if state.use == 0:
         state.use = 1
         state.load = load_of(state, state.ranked[0])
-    if utilisation(state) > state.rules.raise_above:
+    if utilisation(state, now) > state.rules.raise_above:
         # Either way one machine at a time, since each changes U: it stops as soon as U is within the thresholds.
-        while state.use < state.alive and utilisation(state) > state.rules.raise_above:
+        while state.use < state.alive and utilisation(state, now) > state.rules.raise_above:
             state.load += load_of(state, state.ranked[state.use])
             state.use += 1
     else:
-        while state.use > max(state.rules.least, 1) and utilisation(state) < state.rules.lower_below:
+        while state.use > max(state.rules.least, 1) and utilisation(state, now) < state.rules.lower_below:
             state.use -= 1
             state.load -= load_of(state, state.ranked[state.use])
 
@@ -60,13 +62,15 @@ def accumulate_usage(state, now):
 
 
 @compiled
-def utilisation(state):
+def utilisation(state, now):
     """Return U.
 
     It is the sum of u over the machines used, in their order, divided by how many they are, each step rounded.
     Close to a threshold this decides (the mean of 1/3, 2/3 and 1 may be above or below that of 8, 16 and 24 of
     24 cores), so there it is computed so; elsewhere from the sum of cores that is kept, in O(1).
     """
+    while state.unsure != NOWHERE:
+        _note(state, _settle(state, slots_of(state.waiting), now), now, False)
     share = state.load / (state.size * state.use)
     if abs(share - state.rules.raise_above) > _CLOSE and abs(share - state.rules.lower_below) > _CLOSE:
         return share
@@ -114,27 +118,75 @@ def place_all(state, slots, now, fresh):
     """Place these jobs, one after the other; those that can start now do."""
     # A plan stops where profiles have no room left; jobs before that are placed already.
     done = 0
+    for slot in slots:
+        state.used[slot] = state.use
     while done < slots.size:
         done = plan(state, slots, done, now, fresh)
-        if done < slots.size:
+        if done < slots.size and state.unsure == NOWHERE:
             make_room(state)
+        elif done < slots.size and fresh:
+            _note(state, _settle(state, slots_of(state.waiting)[:-1], now), now, False)
+        elif done < slots.size:
+            _settle(state, slots[:done], now)  # they are noted below
+    _note(state, slots, now, fresh)
+
+
+@compiled
+def _settle(state, slots, now):
+    """Plan those of these jobs that were put off and may bear on the machine of rank `unsure`; return them.
+
+    They are those of the machines around it that are in doubt, without a gap.
+    """
+    doubt, horizon, rules = state.doubt, state.horizon, state.rules
+    low = high = state.unsure
+    while low > 0 and doubt[low - 1] < np.inf:
+        low -= 1
+    while high + 1 < doubt.size and doubt[high + 1] < np.inf:
+        high += 1
+    late, size, done = np.empty(slots.size, np.int64), 0, 0
+    for slot in slots:
+        target = target_rank(state.weight[slot], state.used[slot], rules.pack, rules.packing)
+        if state.machine[slot] == NOWHERE and low <= target <= high:
+            late[size] = slot
+            size += 1
+    doubt[low : high + 1] = np.inf
+    state.horizon, state.unsure = np.inf, NOWHERE
+    while done < size:
+        done = plan(state, late[:size], done, now, False)
+        if done < size:
+            make_room(state)
+    state.horizon = horizon
+    return late[:size]
+
+
+@compiled
+def settle_all(state, now):
+    """Plan all jobs that were put off; none is from now on."""
+    for rank in range(state.alive):
+        if state.doubt[rank] < np.inf:
+            state.unsure = rank
+            _note(state, _settle(state, slots_of(state.waiting), now), now, False)
+    state.horizon = np.inf
+
+
+@compiled
+def _note(state, slots, now, fresh):
+    """Start those of these jobs that start now, and take note of when the others are planned to."""
     if state.heap_size + slots.size > state.heap.size:
         state.heap = grown(state.heap, 2 * (state.heap_size + slots.size))
-    waits, start, machine, plans = state.heap, state.start, state.machine, state.plans
+    waits, start, machine, place = state.heap, state.start, state.machine, state.place
     size = state.heap_size
     for slot in slots:
-        if start[slot] != now:
+        if start[slot] != now and machine[slot] != NOWHERE and place[slot] == NOWHERE:
             if fresh:
-                alter(state, machine[slot], 0, 1)
-            else:
-                plans[machine[slot]] += 1  # the load is counted below, once for all
+                alter(state, machine[slot], 0, 1)  # else the load is counted below, once for all
             waits[size] = slot
             size += 1
     # One job is pushed; of many, the heap is put in order once.
     if slots.size == 1 and size > state.heap_size:
-        heap.push(waits, state.heap_size, start, state.place, slots[0])
+        heap.push(waits, state.heap_size, start, place, slots[0])
     elif size > state.heap_size:
-        heap.order(waits, size, start, state.place)
+        heap.order(waits, size, start, place)
     if size - state.heap_size < slots.size:
         # Those that start do so in order of submission, after all are placed: a start changes no plan.
         for k in range(slots.size):
@@ -164,9 +216,13 @@ def replan(state, now):
         start[slot] = np.inf
     # All is forgotten that is planned, and nothing that runs: `rebuild` makes profiles of that alone.
     state.heap_size = 0
+    state.horizon, state.unsure = np.inf, NOWHERE
+    state.doubt[:] = np.inf
     rebuild(state, now)
     if state.alive == 0:
         return
+    if state.rules.puts_off:
+        state.horizon = now + _AHEAD
     place_all(state, slots_of(state.waiting), now, False)
 
 

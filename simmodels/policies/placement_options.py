@@ -275,6 +275,7 @@ class PlacementOptions(Options):
         least: int,
         now: float,
         seed: int,
+        may_change: bool = True,
     ) -> PlacementState:
         """Return the state of machines with these options, on which nothing runs.
 
@@ -294,12 +295,15 @@ class PlacementOptions(Options):
             The instant.
         seed
             For orders that are drawn.
+        may_change
+            Whether the options may change, so that the longest planned stretch may be asked for later.
         """
         kind = _KINDS[self.heuristic]
         opened = np.array(is_open, np.bool_)
         alive = int(opened.sum())
         floor = least if self.least_machines is None else self.least_machines
         use = floor if self.initial_use == "least" else (alive + floor) // 2
+        puts_off = kind == TARGET_ASAP and not (self.stay_on_target or self.replan_on_add == "util" or may_change)
         lengths, weights = np.empty(0), np.zeros(1)
         if self.reference is not None:
             lengths, weights = risk_table(self.reference, category=self.category, cap_s=self.length_cap_s)
@@ -321,6 +325,7 @@ class PlacementOptions(Options):
             by_rank=by_rank,
             beyond_use=self.search == "open",
             left_first=self.nearer_first == "left",
+            puts_off=puts_off,
             replan_if_full=self.replan_on_add == "util",
             longer_only=self.category != "ge",
             pack=self.pack_size if self.heuristic == "PackedTargetAsap" else 0,

@@ -251,6 +251,7 @@ class Placer(_Rigid):
             least=platform.least,
             now=model.begin_s,
             seed=model.seed,
+            may_change=False,
         )
         fill_lengths(self.runs, *job_columns(self.state)[2:4], platform.speed.min())
 

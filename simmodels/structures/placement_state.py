@@ -61,6 +61,8 @@ class PlacementRules(NamedTuple):
         Whether the machine of the lower rank is tried before that at the same distance on the other side.
     replan_if_full
         Whether all is planned again after machines came only if all were used, and U was too high.
+    puts_off
+        Whether jobs that start at the horizon or later are planned only when it matters where.
     longer_only
         Whether only longer jobs count for a category, and not those of the same length.
     pack
@@ -86,6 +88,7 @@ class PlacementRules(NamedTuple):
     beyond_use: bool
     left_first: bool
     replan_if_full: bool
+    puts_off: bool
     longer_only: bool
     pack: int
     packing: int
@@ -114,6 +117,7 @@ PLACEMENT_STATE: Final = Structure(
         ("weight", _F1, "slot", 0.0),  # the share of the reference's work in jobs at least as long: its category
         ("machine", _I1, "slot", NOWHERE),  # where it runs or is planned; NOWHERE while it waits
         ("start", _F1, "slot", np.inf),  # when it is planned to start
+        ("used", _I1, "slot", 0),  # how many machines were used when it was to be placed
         ("place", _I1, "slot", NOWHERE),  # its place in the heap of planned starts
         ("before", _I1, "slot", NOWHERE),  # its neighbours among those that run on its machine
         ("after", _I1, "slot", NOWHERE),
@@ -153,6 +157,9 @@ PLACEMENT_STATE: Final = Structure(
         ("least_cores", _I1),  # the cores of the narrowest job so far of each class of widths
         ("likely", _F1),  # scratch: the bounds of a job's search window
         ("plans", _I1, "machine", 0),  # how many jobs are planned on each machine and have not started
+        ("horizon", types.float64),  # a job that can start at no earlier instant may be put off; infinity: none is
+        ("doubt", _F1, "machine", np.inf),  # by rank, the instant from which on jobs that were put off may run there
+        ("unsure", types.int64),  # the rank of a machine of which it has to be known what they do there; NOWHERE
         ("heap", _I1),  # of planned jobs, by start
         ("heap_size", types.int64),
         ("use", types.int64),  # this many ranks, the first ones, are used (M_use)
