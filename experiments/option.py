@@ -1,8 +1,8 @@
 """Option: how a field of a request is given on the command line.
 
-A request is a dataclass, and each of its options is defined once: as a field with a type, a default, a mark and a
-description, which is that of the docstring. `experiments.cli.derive` makes the options of commands of it, and makes the
-request of what was given.
+A request is a dataclass, or the function of a command, and each of its options is defined once: as a field, or a
+parameter, with a type, a default, a mark and a description, which is that of the docstring. `experiments.cli.derive`
+makes the options of commands of it, and makes the request, or calls the function, of what was given.
 """
 
 from collections.abc import Callable, Mapping, Sequence

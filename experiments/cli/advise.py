@@ -45,7 +45,6 @@ class Advise:
 COMMAND: Final = command(
     Advise,
     "experiments.campaigning:advise",
-    name="advise",
     examples=(
         "schedlab advise --workload log.swf",
         "schedlab advise --workload log.swf --current auto --out results/mine",

@@ -1,7 +1,6 @@
 """``calibrate``: what a log shows of its queue, and how near replays with and without that are to it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -22,38 +21,34 @@ from simmodels.policies.queue_options import QueueOptions
 from simmodels.results.logged import AS_LOGGED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibrate:
-    """What `calibrate` is asked.
+def calibrate(
+    *,
+    file: Annotated[WorkloadFile, Group(defaults={"filters": "strong,ends"})],
+    chosen: Annotated[Mapping[str, Any], Models({QueueOptions: "Options of a queue"})],
+    out: Annotated[Path | None, Option(OUT, "FILE")] = None,
+    json: Json = False,
+) -> int:
+    """Fit a queue to a log, say what was taken and how much nearer the replay came; return the exit status.
 
     Parameters
     ----------
     out
         A file for the limits that were taken, .csv, as --limits reads it.
     """
-
-    log: Annotated[WorkloadFile, Group(defaults={"filters": "strong,ends"})]
-    options: Annotated[Mapping[str, Any], Models({QueueOptions: "Options of a queue"})]
-    out: Annotated[Path | None, Option(OUT, "FILE")] = None
-    json: Json = False
-
-
-def calibrate(asked: Calibrate) -> int:
-    """Fit a queue to a log, say what was taken and how much nearer the replay came; return the exit status."""
-    if "limits" in asked.options:
+    if "limits" in chosen:
         raise RequestError("--limits has no effect where limits are fitted", "omit it")
-    options, out = QueueOptions.checked(**asked.options), asked.out
+    options = QueueOptions.checked(**chosen)
     if out is not None:
         ending_of(out, (".csv",), "the name of the limits")
-        require_writable([out], sources=[asked.log.path])
+        require_writable([out], sources=[file.path])
     with Steps(None) as shown:
         shown.begin("reading the workload")
-        log = asked.log.read()
+        log = file.read()
         fitted = fit(log, options, begin=shown.begin)
         shown.print_note(f"{log.name}: {len(log):,} jobs for {log.max_cores:,} cores")
         for line in notes_of(log.counts):
             shown.print_note(f"  {line}")
-    if asked.json:
+    if json:
         print_json({"workload": log.name, "command": command_line(), **options.about(), **fitted.table()})
     else:
         print_table(f"{log.name}: waits of the odd weeks (h)", _table(fitted))
@@ -81,9 +76,7 @@ def _table(fitted: Fitted) -> Table:
 
 
 COMMAND: Final = command(
-    Calibrate,
     calibrate,
-    name="calibrate",
     examples=(
         "schedlab calibrate --workload log.swf",
         "schedlab calibrate --workload log.swf --out limits.csv",

@@ -1,7 +1,6 @@
 """``compare`` and ``demo``: several policies on one scenario, as a table, files and figures."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -27,9 +26,27 @@ ORDERS: Final = ("FCFS", "SPF", "SAF", "WFP3", "F2")
 """What the demo compares."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compare:
-    """What `compare` is asked.
+def compare_policies(
+    *,
+    orders: Annotated[
+        tuple[str, ...] | None, Option(POLICY, "ORDER,...", flags=("--orders", "-o"), known="orders")
+    ] = None,
+    heuristics: Annotated[
+        tuple[str, ...] | None,
+        Option(POLICY, known="heuristics", help=f"Or heuristics on machines: {', '.join(HEURISTICS)}."),
+    ] = None,
+    bids: Annotated[tuple[str, ...] | None, Option(POLICY, "BID,...", known="bids")] = None,
+    routers: Annotated[
+        tuple[str, ...] | None, Option(POLICY, known="routers", help=f"Or routers: {', '.join(ROUTERS)}.")
+    ] = None,
+    request: ScenarioRequest,
+    setup: Setup,
+    wanted: Annotated[Outputs, Group(only=("attempts_out", "gantt", "draw_from_s", "draw_to_s"))],
+    out: Annotated[Path | None, Option(OUT, "FOLDER")] = None,
+    force: Force = False,
+    json: Json = False,
+) -> int:
+    """Run a scenario under several policies, write what was asked for, print a table; return the exit status.
 
     Parameters
     ----------
@@ -40,31 +57,8 @@ class Compare:
     out
         The folder of tables, figures and provenance.
     """
-
-    orders: Annotated[tuple[str, ...] | None, Option(POLICY, "ORDER,...", flags=("--orders", "-o"), known="orders")] = (
-        None
-    )
-    heuristics: Annotated[
-        tuple[str, ...] | None,
-        Option(POLICY, known="heuristics", help=f"Or heuristics on machines: {', '.join(HEURISTICS)}."),
-    ] = None
-    bids: Annotated[tuple[str, ...] | None, Option(POLICY, "BID,...", known="bids")] = None
-    routers: Annotated[
-        tuple[str, ...] | None, Option(POLICY, known="routers", help=f"Or routers: {', '.join(ROUTERS)}.")
-    ] = None
-    scenario: ScenarioRequest
-    setup: Setup
-    outputs: Annotated[Outputs, Group(only=("attempts_out", "gantt", "draw_from_s", "draw_to_s"))]
-    out: Annotated[Path | None, Option(OUT, "FOLDER")] = None
-    force: Force = False
-    json: Json = False
-
-
-def compare_policies(asked: Compare) -> int:
-    """Run a scenario under several policies, write what was asked for, print a table; return the exit status."""
-    setup, wanted, out = asked.setup, asked.outputs, asked.out
     lists: dict[Kind, tuple[str, ...] | None] = {
-        "order": asked.orders, "heuristic": asked.heuristics, "bid": asked.bids, "router": asked.routers
+        "order": orders, "heuristic": heuristics, "bid": bids, "router": routers
     }  # fmt: skip
     given = {kind: listed for kind, listed in lists.items() if listed is not None}
     if len(given) != 1:
@@ -75,7 +69,7 @@ def compare_policies(asked: Compare) -> int:
     for name in sorted({name for each in policies for name in each.options} & setup.options.keys()):
         what = f"--{name.replace('_', '-')} and --{kind}s exclude each other"
         raise RequestError(what, "omit one of them")
-    request = asked.scenario.under([{**setup.options, **each.options} for each in policies])
+    request = request.under([{**setup.options, **each.options} for each in policies])
     setup.require(policies)
     simulate.require_outputs(request, setup, policies, wanted)
     outputs = wanted.of_several(kind)
@@ -84,13 +78,11 @@ def compare_policies(asked: Compare) -> int:
     with Steps(1 + len(outputs) + steps(policies)) as shown:
         scenario, setup, policies = simulate.read(request, setup, policies, wanted, shown)
         provenance = {"command": command_line(), "file": None if request.log is None else str(request.log.path)}
-        made = compare(
-            scenario, policies, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=asked.force
-        )
+        made = compare(scenario, policies, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=force)
         simulate.remark_left_out(made.cells, scenario, shown)
         failed = simulate.write(outputs, made.schedules, shown) if made.schedules else {}
     written = [path for path in outputs if made.schedules and path not in failed]
-    _print(made, written, json=asked.json)
+    _print(made, written, json=json)
     return simulate.close(made.cells, written, failed, _wrote(made))
 
 
@@ -151,9 +143,7 @@ def _wrote(made: Comparison) -> str:
 
 
 COMMAND: Final = command(
-    Compare,
     compare_policies,
-    name="compare",
     examples=(
         "schedlab compare --workload log.swf --orders FCFS,SAF,WFP3",
         "schedlab compare --workload log.swf --orders FCFS,SAF --threshold 40h --out results/orders",

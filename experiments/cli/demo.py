@@ -36,6 +36,5 @@ class Demo:
 COMMAND: Final = command(
     Demo,
     "experiments.cli.compare:demo",
-    name="demo",
     examples=("schedlab demo", "schedlab demo --jobs 500 --cores 64 --seed 1 --out demo"),
 )

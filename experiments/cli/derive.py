@@ -1,19 +1,19 @@
-"""Commands made of requests: their options, as the fields define them, and the request of what was given.
+"""Commands made of functions: their options, as the parameters define them, and the call with what was given.
 
-A command is a request and what answers it. It imports nothing of the models unless its request does, so that the help
-is there at once.
+Parameters are options, or parts: requests, whose fields are options. What asks for a request alone imports nothing of
+the models unless the request does, so that the help is there at once.
 """
 
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Annotated, Any, Final, get_args
 
 import typer
 
 from experiments.cli.help import Command, command_of
-from experiments.cli.options import WHOLE, Derived, accepted_by, derived_of, marked, parameter_name
+from experiments.cli.options import NEEDED, WHOLE, Derived, accepted_by, derived_of, marked, parameter_name
 from experiments.cli.output import cli_command
 from experiments.option import FLOWS, IN, OUT, POLICY, RUN, SHARED, SUPPLY, WHERE, Group, Models, Option, flag_of
 from simmodels.ground.docstrings import descriptions
@@ -25,13 +25,13 @@ PANELS: Final = (IN, POLICY, WHERE, SUPPLY, FLOWS, "", RUN, OUT)
 # -- options ----------------------------------------------------------------------------------------
 
 
-def derived(request: type, group: Group = WHOLE, taken: set[str] | None = None) -> Iterator[Derived]:
-    """Hand out the options of a request, and of those that are a part of it.
+def derived(request: Callable[..., Any], group: Group = WHOLE, taken: set[str] | None = None) -> Iterator[Derived]:
+    """Hand out the options of a request or a function, and of the requests that are a part of it.
 
     Parameters
     ----------
     request
-        A dataclass.
+        A dataclass, or a function.
     group
         Which of its options there are.
     taken
@@ -41,12 +41,16 @@ def derived(request: type, group: Group = WHOLE, taken: set[str] | None = None) 
         yield from options
 
 
-def _asked(request: type, group: Group, taken: set[str]) -> Iterator[tuple[str, Any, Any, bool, list[Derived]]]:
-    """Hand out the fields of a request that are given: name, type, mark, whether it may be left out, and options."""
+def _asked(
+    request: Any,  # noqa: ANN401  a class or a function
+    group: Group,
+    taken: set[str],
+) -> Iterator[tuple[str, Any, Any, bool, list[Derived]]]:
+    """Hand out what is given of a request: name, type, mark, whether it may be left out, and options."""
     said = descriptions(request)
-    for each in fields(request):
-        kind, mark, optional = marked(each.type)
-        if mark is None or each.name in group.without or (group.only and each.name not in group.only):
+    for name, each in inspect.signature(request).parameters.items():
+        kind, mark, optional = marked(each.annotation)
+        if mark is None or name in group.without or (group.only and name not in group.only):
             continue
         options: list[Derived] = []
         if isinstance(mark, Group):
@@ -56,18 +60,18 @@ def _asked(request: type, group: Group, taken: set[str]) -> Iterator[tuple[str, 
 
             options = list(options_of_models(mark, taken))
         elif isinstance(mark, Option):
-            shown = group.defaults.get(each.name, mark.default)
-            option = replace(mark, default=shown, help=mark.help or said.get(each.name, ""))
-            options = [derived_of(each.name, kind, option, each.default)]
+            shown = group.defaults.get(name, mark.default)
+            option = replace(mark, default=shown, help=mark.help or said.get(name, ""))
+            options = [derived_of(name, kind, option, each.default)]
         for one in options:
             taken.update(_option(one).param_decls or ())
-        yield each.name, kind, mark, optional, options
+        yield name, kind, mark, optional, options
 
 
 def _optional(one: Derived) -> Derived:
     """Return an option of a part of a request that may be left out."""
     parameter = one.parameter
-    if parameter.default is not inspect.Parameter.empty:
+    if parameter.default is not NEEDED:
         return one
     given, option = get_args(parameter.annotation)
     return replace(one, parameter=parameter.replace(default=None, annotation=Annotated[given | None, option]))
@@ -76,13 +80,13 @@ def _optional(one: Derived) -> Derived:
 # -- requests ---------------------------------------------------------------------------------------
 
 
-def made(request: type, given: Mapping[str, Any], group: Group = WHOLE) -> Any:  # noqa: ANN401  a request
-    """Return the request of what the command line gives.
+def made(request: Callable[..., Any], given: Mapping[str, Any], group: Group = WHOLE) -> Any:  # noqa: ANN401
+    """Return the request of what the command line gives, or what a function returns of it.
 
     Parameters
     ----------
     request
-        Its class.
+        Its class, or the function.
     given
         What was given, by the names of the parameters of `derived`; None or False for what was not.
     group
@@ -121,7 +125,7 @@ def _part(kind: type, given: Mapping[str, Any], mark: Group, *, optional: bool) 
     said = [each for each in options if _is_given(given[each.parameter.name], default=each.parameter.default)]
     if optional and not said:
         return None
-    needed = [each for each in options if each.parameter.default is inspect.Parameter.empty]
+    needed = [each for each in options if each.parameter.default is NEEDED]
     for each in needed:
         if given[each.parameter.name] is None:
             from simmodels.errors import RequestError  # noqa: PLC0415  the help does not wait for the models
@@ -145,28 +149,26 @@ def _option(one: Derived) -> Any:  # noqa: ANN401  typer's type is not public
 
 
 def command(
-    request: type,
-    answer: str | Callable[[Any], int],
+    asked: Callable[..., Any],
+    answer: str = "",
     *,
-    name: str,
     examples: Sequence[str],
     common: Sequence[str] = (),
 ) -> Any:  # noqa: ANN401  a command of click
-    """Return the command that asks for a request.
+    """Return the command that asks for the parameters of a function.
 
     Parameters
     ----------
-    request
-        The class of the request.
+    asked
+        The function, which returns the exit status; or the class of a request.
     answer
-        What is done with it, and returns the exit status; or where that is, as ``module:name``, imported when it is
-        called.
-    name, examples
-        The name of the command, and command lines that a test runs.
+        What is called with the request, and returns the exit status: as ``module:name``, imported when it is called.
+    examples
+        Command lines that a test runs.
     common
         The parameters that ``--help`` shows, in this order, where ``--help-all`` shows them all; empty for all.
     """
-    options = list(derived(request))
+    options = list(derived(asked))
     if common:
         options.sort(
             key=lambda each: (_place(each.panel, PANELS, PANELS.index("")), _place(each.parameter.name, common))
@@ -174,16 +176,15 @@ def command(
 
     def called(**given: Any) -> int:  # noqa: ANN401  what the command line says
         given.pop("help_all", None)
-        done: Any = pkgutil.resolve_name(answer) if isinstance(answer, str) else answer
-        status: int = done(made(request, given))
+        found = made(asked, given)
+        status: int = pkgutil.resolve_name(answer)(found) if answer else found
         return status
 
-    called.__name__ = name
     parameters = [each.parameter for each in options] + ([_HELP_ALL] if common else [])
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by inspect.signature
     app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
     shape = command_of(common) if common else Command
-    app.command(name, cls=shape, epilog="\n".join(examples))(cli_command(called))
+    app.command(cls=shape, epilog="\n".join(examples))(cli_command(called))
     return typer.main.get_command(app)
 
 

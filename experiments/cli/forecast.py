@@ -31,9 +31,19 @@ _LEVELS: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 _MOST_FUTURES: Final = 100_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
-    """What `forecast` is asked.
+def forecast(
+    *,
+    file: WorkloadFile,
+    at: Annotated[str, Option(_PANEL, "TIME")],
+    job: Annotated[int | None, Option(_PANEL, "ID")] = None,
+    new: Annotated[str | None, Option(_PANEL, "CORES,LIMIT[,COLUMN=VALUE]")] = None,
+    futures: Annotated[int, Option(_PANEL)] = 1000,
+    past: Annotated[int, Option(_PANEL)] = 100,
+    options: Annotated[Mapping[str, Any], Models({QueueOptions: "Options of a queue"})],
+    seed: Seed = 0,
+    json: Json = False,
+) -> int:
+    """Say when a job will start; return the exit status.
 
     Parameters
     ----------
@@ -48,37 +58,22 @@ class Forecast:
     past
         The number of jobs of the past by whose forecasts intervals are corrected; 0 for none.
     """
-
-    log: WorkloadFile
-    at: Annotated[str, Option(_PANEL, "TIME")]
-    job: Annotated[int | None, Option(_PANEL, "ID")] = None
-    new: Annotated[str | None, Option(_PANEL, "CORES,LIMIT[,COLUMN=VALUE]")] = None
-    futures: Annotated[int, Option(_PANEL)] = 1000
-    past: Annotated[int, Option(_PANEL)] = 100
-    options: Annotated[Mapping[str, Any], Models({QueueOptions: "Options of a queue"})]
-    seed: Seed = 0
-    json: Json = False
-
-
-def forecast(asked: Forecast) -> int:
-    """Say when a job will start; return the exit status."""
-    job, new, futures = asked.job, asked.new, asked.futures
     if (job is None) == (new is None):
         what = "there is no job to forecast" if job is None else "--job and --new exclude each other"
         raise RequestError(what, "give --job ID or --new CORES,LIMIT")
     as_integer("--futures", futures, 1, _MOST_FUTURES)
-    as_integer("--past", asked.past, 0, _MOST_FUTURES)
-    log = asked.log.read()
+    as_integer("--past", past, 0, _MOST_FUTURES)
+    log = file.read()
     for line in notes_of(log.counts):
         print_note(line)
     log = log.take(np.argsort(log.submit_s, kind="stable"))
-    at_s = _instant(asked.at, log)
-    options, used = with_fitted(asked.options, log, print_note, until_s=at_s)
+    at_s = _instant(at, log)
+    options, used = with_fitted(options, log, print_note, until_s=at_s)
     for line in idle_limits(options.get("limits"), log):
         print_warning(line)
     cores = used.cores or log.max_cores or 1
     chosen = QueueOptions.checked(**used.ordered(options))
-    present = Futures(log, cores=cores, options=chosen, seed=asked.seed).go_to(at_s)
+    present = Futures(log, cores=cores, options=chosen, seed=seed).go_to(at_s)
     workers = os.cpu_count() or 1
     answer: dict[str, object]
     if job is not None:
@@ -101,15 +96,15 @@ def forecast(asked: Forecast) -> int:
         sooner = f"{span(abs(earlier_h))} {way}" if earlier_h else "no earlier"
         compared = f"With a limit of {span(one.limit_s / 2 / HOUR)} it would start {sooner} (median)."
         answer = {"earlier_with_half_the_limit_h": earlier_h}
-    levels = present.past_forecasts(asked.past, workers=workers).levels(at_s)
+    levels = present.past_forecasts(past, workers=workers).levels(at_s)
     waits_s = found.waits_s(*levels.of(*_LEVELS))
     waits_h = {level: wait_s / HOUR for level, wait_s in zip(_LEVELS, waits_s, strict=True)}
     said = [_state(present, cores, str(chosen.about()["order"])), _when(one, waits_h, futures, levels), compared]
-    if asked.past:
+    if past:
         said.append(_correction(levels))
     if not present.past.weeks:
         said.append("No further jobs come in these futures: less than a week of the log has passed.")
-    if asked.json:
+    if json:
         about = {
             **chosen.about(),
             "counts": dict(log.counts),
@@ -121,7 +116,7 @@ def forecast(asked: Forecast) -> int:
         }
         waits = {f"{100 * level:g} %": wait_h for level, wait_h in waits_h.items()}
         print_json(
-            {**about, "limit_h": one.limit_s / HOUR, "futures": futures, "seed": asked.seed, "waits_h": waits, **answer}
+            {**about, "limit_h": one.limit_s / HOUR, "futures": futures, "seed": seed, "waits_h": waits, **answer}
             | {"corrected": levels.count > 0, "past_forecasts": levels.count, "findings": said}
         )
     else:
@@ -238,9 +233,7 @@ def _value(column: str, text: str, log: Workload) -> float:
 
 
 COMMAND: Final = command(
-    Forecast,
     forecast,
-    name="forecast",
     examples=(
         "schedlab forecast --workload log.swf --at 1d --new 16,4h",
         "schedlab forecast --workload log.swf --at 1d --new 16,4h --order SAF --futures 200 --json",

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, make_dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_args
 
@@ -160,15 +160,14 @@ def _model(panel: str, output: Any, function: Callable[..., Any], example: str, 
     """Return the command of a model: its name is the first word of the example."""
     name = example.split(maxsplit=1)[0]
 
-    def generate(asked: Any) -> int:  # noqa: ANN401  the request
-        print_note(f"wrote {asked.output.write(asked.model, name)} to {asked.output.out}")
+    def generate(*, model: Any, output: Any) -> int:  # noqa: ANN401  requests
+        print_note(f"wrote {output.write(model, name)} to {output.out}")
         return DONE
 
-    parts = [("model", request_of(function, without=("name", *without))), ("output", output)]
-    request = make_dataclass("Generate", parts, frozen=True, kw_only=True)
-    made = command(request, generate, name=name, examples=(f"schedlab generate {example}",))
+    generate.__annotations__ |= {"model": request_of(function, without=("name", *without)), "output": output}
+    made = command(generate, examples=(f"schedlab generate {example}",))
     first = " ".join((function.__doc__ or "").split("\n\n")[0].split()).removeprefix("Return ").replace("`", "")
-    made.help, made.rich_help_panel = first[0].upper() + first[1:], panel
+    made.name, made.help, made.rich_help_panel = name, first[0].upper() + first[1:], panel
     return made
 
 
@@ -190,7 +189,6 @@ _MODELS: Final = (
            "begin_s", "notice_s", "mode"),
 )  # fmt: skip
 COMMAND: Final = Models(
-    name="generate",
     commands={each.name: each for each in _MODELS},
     epilog="\n".join(each.epilog for each in (_MODELS[0], _MODELS[4], _MODELS[-1])),
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -3,7 +3,6 @@
 import csv
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Final
@@ -24,39 +23,31 @@ THERE, REPACKED, DIFFERS, MISSING = "there", "there, compressed otherwise", "ano
 """What is said of an input."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inputs:
-    """What `inputs` is asked.
+def table() -> list[dict[str, str]]:
+    """Return a row per input, by `COLUMNS`."""
+    return list(csv.DictReader(files("experiments.cli").joinpath("inputs.csv").read_text("utf-8").splitlines()))
+
+
+def inputs(*, check: Annotated[Path | None, Option(IN, "FOLDER")] = None, json: Json = False) -> int:
+    """Print the list of inputs, or what is found of it in a folder; return the exit status: failed if one differs.
 
     Parameters
     ----------
     check
         Say of each input whether it is in this folder, or below, and has the SHA-256 of the list.
     """
-
-    check: Annotated[Path | None, Option(IN, "FOLDER")] = None
-    json: Json = False
-
-
-def table() -> list[dict[str, str]]:
-    """Return a row per input, by `COLUMNS`."""
-    return list(csv.DictReader(files("experiments.cli").joinpath("inputs.csv").read_text("utf-8").splitlines()))
-
-
-def inputs(asked: Inputs) -> int:
-    """Print the list of inputs, or what is found of it in a folder; return the exit status: failed if one differs."""
     rows = table()
-    if asked.check is None:
+    if check is None:
         shown, title, lines = rows, f"{len(rows)} inputs", _described(rows)
     else:
-        shown, title = _checked(rows, asked.check), f"inputs in {asked.check}"
+        shown, title = _checked(rows, check), f"inputs in {check}"
         columns = ("file", "found", "where")
         lines = listing(columns, [[row[name] for name in columns] for row in shown], whole=["file"])
-    if asked.json:
+    if json:
         print_json({"inputs": shown})
     else:
         print_table(title, lines)
-    if asked.check is None:
+    if check is None:
         return DONE
     count = {what: sum(row["found"].startswith(what) for row in shown) for what in (THERE, MISSING)}
     wrong = len(shown) - sum(count.values())
@@ -103,6 +94,4 @@ def _found(path: Path, row: Mapping[str, str]) -> str:
     return REPACKED if same else DIFFERS
 
 
-COMMAND: Final = command(
-    Inputs, inputs, name="inputs", examples=("schedlab inputs", "schedlab inputs --check .", "schedlab inputs --json")
-)
+COMMAND: Final = command(inputs, examples=("schedlab inputs", "schedlab inputs --check .", "schedlab inputs --json"))

@@ -1,7 +1,6 @@
 """``learn``: an order learned from a log, and how it does on windows held out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -27,25 +26,20 @@ AGAINST: Final = ("FCFS", "SAF", "F2")
 """What the order that is learned is compared with."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Learn:
-    """What `learn` is asked.
+def learn(
+    *,
+    log: WorkloadFile,
+    lesson: LearningSettings,
+    out: Annotated[Path, Option(OUT, "FILE")] = Path("fit.toml"),
+    json: Json = False,
+) -> int:
+    """Learn an order from a log, write it to a file, say how it does on windows held out; return the exit status.
 
     Parameters
     ----------
     out
         The file of the order: .toml or .json.
     """
-
-    log: WorkloadFile
-    settings: LearningSettings
-    out: Annotated[Path, Option(OUT, "FILE")] = Path("fit.toml")
-    json: Json = False
-
-
-def learn(asked: Learn) -> int:
-    """Learn an order from a log, write it to a file, say how it does on windows held out; return the exit status."""
-    log, lesson, out = asked.log, asked.settings, asked.out
     ending_of(out, SUFFIXES, "the fit's name")
     require_writable([out], sources=[log.path])
     with Steps(3 + len(AGAINST)) as shown:
@@ -73,7 +67,7 @@ def learn(asked: Learn) -> int:
     )
     findings = [learned, _verdict(judged, fit.name, len(held_out))]
     findings += filter(None, [doubt_of_limits(workload)])
-    if asked.json:
+    if json:
         answer = {
             name: {"median": median, **({} if effect is None else _times(effect).columns("times"))}
             for name, (median, effect) in judged.items()
@@ -153,9 +147,7 @@ def _verdict(judged: _Judged, mine: str, count: int) -> str:
 
 
 COMMAND: Final = command(
-    Learn,
     learn,
-    name="learn",
     examples=(
         "schedlab learn --workload log.swf --pairs 40 --trials 4096 --out fit.toml",
         "schedlab compare --workload log.swf --orders FCFS,SAF,fit.toml",

@@ -1,6 +1,5 @@
 """``list``: what can be chosen by name, in words."""
 
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 from experiments.cli.derive import command
@@ -8,22 +7,15 @@ from experiments.cli.output import DONE, listing, print_json, print_table
 from experiments.option import Json, Option
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class List:
-    """What `list` is asked.
+def list_choices(
+    *, topic: Annotated[str | None, Option("", "[TOPIC]", known="topics")] = None, json: Json = False
+) -> int:
+    """Print what can be chosen of one topic, with all that is known of it, or of all topics; return the exit status.
 
     Parameters
     ----------
     topic
         orders, bids, backfillings, heuristics, ...: one topic, with formulas and sources; by default all.
-    """
-
-    topic: Annotated[str | None, Option("", "[TOPIC]", known="topics")] = None
-    json: Json = False
-
-
-def list_choices(asked: List) -> int:
-    """Print what can be chosen of one topic, with all that is known of it, or of all topics; return the exit status.
 
     Raises
     ------
@@ -33,11 +25,10 @@ def list_choices(asked: List) -> int:
     from experiments.choices import CHOICES, TOPICS  # noqa: PLC0415  the help does not wait for the models
     from simmodels.errors import require_known  # noqa: PLC0415  the same
 
-    topic = asked.topic
     if topic is not None:
         require_known("topic", topic, TOPICS)
     found = {name: CHOICES[name] for name in (TOPICS if topic is None else (topic,))}
-    if asked.json:
+    if json:
         print_json({name: list(each.rows()) for name, each in found.items()})
         return DONE
     for each in found.values():
@@ -54,8 +45,6 @@ def _cell(value: object) -> str:
 
 
 COMMAND: Final = command(
-    List,
     list_choices,
-    name="list",
     examples=("schedlab list", "schedlab list orders", "schedlab list --json"),
 )

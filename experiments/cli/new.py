@@ -26,6 +26,5 @@ class New:
 COMMAND: Final = command(
     New,
     "experiments.campaigning:new_study",
-    name="new",
     examples=("schedlab new my_study", "schedlab new my_study --toml"),
 )

@@ -5,7 +5,7 @@ import keyword
 import re
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -13,6 +13,8 @@ import typer
 
 from experiments.option import SHARED, Group, Models, Option, flag_of
 
+NEEDED: Final = inspect.Parameter.empty
+"""The default of what must be given."""
 WHOLE: Final = Group()
 """A part of a request with all its options."""
 _METAVARS: Final[Mapping[Any, str]] = {int: "N", float: "X", Path: "FILE", tuple[str, ...]: "NAME,..."}
@@ -68,7 +70,7 @@ def plain_type(kind: Any) -> Any:  # noqa: ANN401  a type, or what typing makes 
 
 
 def derived_of(name: str, kind: Any, option: Option, default: object = None) -> Derived:  # noqa: ANN401  a type
-    """Return an option of a name and a type, as its mark says; `default` is MISSING for one that must be given."""
+    """Return an option of a name and a type, as its mark says; one that must be given has the default `NEEDED`."""
     flags = option.flags or (flag_of(name),)
     long = next(each for each in flags if each.startswith("--")).partition("/")[0]
     accepted, metavar, parse = accepted_by(long, name, kind)
@@ -88,11 +90,11 @@ def derived_of(name: str, kind: Any, option: Option, default: object = None) -> 
         made = typer.Option(*flags, rich_help_panel=option.panel, show_default=shown or False, **more)
     else:
         made = typer.Argument(**more)
-    needed, is_flag = default is MISSING, default is False
+    needed, is_flag = default is NEEDED, default is False
     parameter = inspect.Parameter(
         parameter_name(long),
         inspect.Parameter.KEYWORD_ONLY,
-        default=inspect.Parameter.empty if needed else False if is_flag else None,
+        default=NEEDED if needed else False if is_flag else None,
         annotation=Annotated[accepted if needed or is_flag else accepted | None, made],
     )
     return Derived(name, parameter, parse, option.panel)
@@ -138,7 +140,7 @@ def shown_default(default: object) -> str:
     """Return a default as the help shows it; "" for what need not be shown."""
     if default is True:
         return "yes"
-    nothing = default is None or default is False or default is MISSING or default == ()
+    nothing = default is None or default is False or default is NEEDED or default == ()
     return "" if nothing else f"{default:g}" if isinstance(default, float) else str(default)
 
 

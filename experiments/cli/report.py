@@ -32,6 +32,5 @@ class Report:
 COMMAND: Final = command(
     Report,
     "experiments.campaigning:report_on",
-    name="report",
     examples=("schedlab report results/selection", "schedlab report results/selection --json"),
 )

@@ -37,6 +37,5 @@ class Reproduce:
 COMMAND: Final = command(
     Reproduce,
     "experiments.reproducing:reproduce",
-    name="reproduce",
     examples=("schedlab reproduce --scale smoke", "schedlab reproduce --scale smoke --workers 2"),
 )

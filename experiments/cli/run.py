@@ -59,7 +59,6 @@ class Run:
 COMMAND: Final = command(
     Run,
     "experiments.campaigning:run_study",
-    name="run",
     examples=(
         "schedlab run selection --scale smoke",
         "schedlab run replay --scale smoke --workload log.swf -s order=FCFS,SAF -s window_days=7",

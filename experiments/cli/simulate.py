@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,20 +33,10 @@ HOW: Final = ("backfilling", "threshold", "clusters", "cores_per_machine", "seed
 _OF_CURVES: Final = ("area", "factor", "deadline", "soft_deadline")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Simulate:
-    """What `simulate` is asked."""
-
-    scenario: ScenarioRequest
-    setup: Setup
-    outputs: Outputs
-    json: Json = False
-
-
-def simulate(asked: Simulate) -> int:
+def simulate(*, request: ScenarioRequest, setup: Setup, wanted: Outputs, json: Json = False) -> int:
     """Run a scenario under one policy, write the files asked for, print the metrics; return the exit status."""
-    request, setup, wanted, named = asked.scenario, asked.setup, asked.outputs, {"order", "router", "forward"}
-    if request.log is None and asked.setup.heuristic is None and not named & setup.options.keys():
+    named = {"order", "router", "forward"}
+    if request.log is None and setup.heuristic is None and not named & setup.options.keys():
         bid = setup.options.get("bid", named_priority("PVR", "bid"))  # workflows bid, unless another policy is named
         setup = replace(setup, options={**setup.options, "bid": bid})
     main = _main(setup)
@@ -64,7 +54,7 @@ def simulate(asked: Simulate) -> int:
             remark_left_out([cell], scenario, shown)
             failed = write(outputs, cell.schedule, shown)
     files = [path for path in outputs if cell.schedule is not None and path not in failed]
-    if asked.json:
+    if json:
         print_json({**about(scenario, setup, [main]), **answer_of(cell), "files": [str(path) for path in files]})
     elif cell.schedule is not None:
         print_table(title_of(scenario, setup, [main]), metrics_table(cell.metrics, tau_s=setup.tau_s))
@@ -227,9 +217,7 @@ def answer_of(cell: Cell) -> Mapping[str, object]:
 
 
 COMMAND: Final = command(
-    Simulate,
     simulate,
-    name="simulate",
     examples=(
         "schedlab simulate --workload log.swf --order SAF",
         "schedlab simulate --workload log.swf --order SAF --threshold 40h --jobs-out jobs.csv --gantt gantt.svg",

@@ -86,7 +86,7 @@ def test_an_option_that_a_request_declares_is_in_the_help_and_reaches_what_runs(
         asked.append(request)
         return 0
 
-    shown = command(Request, answer, name="try", examples=("schedlab try",))
+    shown = command(answer, examples=("schedlab try",))
     monkeypatch.setenv("COLUMNS", "110")
     monkeypatch.setattr(sys, "argv", ["schedlab"])
     shown.main(["--help"], standalone_mode=False)
