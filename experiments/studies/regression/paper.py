@@ -116,11 +116,10 @@ def name_of(workload: object) -> str:
     return next((name for name in LOGS if file.startswith(name.lower())), str(workload))
 
 
+THREE: Final = f"--workload generated,{LOGS[CTC]},{LOGS[BLUE]}"
+"""How the three that it learns from are passed."""
 ELEMENTS: Final = read_elements(
     Path(__file__).with_name("elements.csv"),
-    {
-        "THREE": f"--workload generated,{LOGS[CTC]},{LOGS[BLUE]}",
-        "LOGS": f"--workload generated,{','.join(LOGS.values())}",
-    },
+    {"THREE": THREE, "LOGS": f"--workload generated,{','.join(LOGS.values())}"},
 )
 """In the HAL version, its sections 5.1 and 5.2 are our 5.2 and 5.3; what has another number there, says so."""

@@ -1,4 +1,4 @@
-"""What is asked of the results of the regression study: windows, draws and fits by what they are of; and tables."""
+"""What is asked of the results of the regression study: windows, draws and fits by what they are of."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -14,41 +14,8 @@ from experiments.campaigns.families import Measured, quotient_of_extremes
 from experiments.campaigns.judging import NOTHING, Evidence, StudyResults, Values, by_replication, family_of
 from experiments.campaigns.sentences import Sentence, names_of
 from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows, share
-from experiments.studies.naming import log_name
-from experiments.studies.regression.paper import (
-    BLUE,
-    COEFFICIENTS,
-    CTC,
-    LARGEST_VIF,
-    MAE,
-    MAE_HAL,
-    SETS,
-    SYNTHETIC,
-    TABLE_OF,
-    set_of,
-)
-from experiments.studies.regression.paper import SCORES as PRINTED_SCORES
-from experiments.studies.regression.settings import (
-    DRAW,
-    DRAWN,
-    FIT,
-    GENERATED,
-    MEASURE,
-    METHODS,
-    MODES,
-    ONLINE,
-    ORDERS,
-    OWN,
-    SEVEN,
-    WAITS,
-    Method,
-    is_learned,
-    is_score_file,
-    label_of,
-)
+from experiments.studies.regression import paper, settings
 from simmodels.ground.numbers import Floats
-from simmodels.policies.naming import as_order
-from simmodels.policies.polynomial import FORMS
 
 ANY: Final = "any form"
 _JOBS_OF_A_PAIR: Final = 32
@@ -61,7 +28,7 @@ _APART: Final = (
 )
 _SHARE: Final = (
     f"share of the windows in which it is among the three lowest of seven, of those in which AVGbsld under FCFS is at "
-    f"least {WAITS:g}; among the three lowest, and {WAITS:g}: margins of ours"
+    f"least {settings.WAITS:g}; among the three lowest, and {settings.WAITS:g}: margins of ours"
 )
 _WORDS: Final = {
     TIMES: "median over the windows of log10 of the quotient of AVGbsld",
@@ -89,14 +56,14 @@ class RegressionResults(StudyResults):
         The results of a campaign.
     """
 
-    order = ORDERS
-    subjects = SETS
-    usual = (SYNTHETIC,)
-    centre: Mapping[str, Any] = MappingProxyType({"mode": "backfilling", "train": GENERATED})
-    method = DRAWN
+    order = settings.ORDERS
+    subjects = paper.SETS
+    usual = (paper.SYNTHETIC,)
+    centre: Mapping[str, Any] = MappingProxyType({"mode": "backfilling", "train": settings.GENERATED})
+    method = settings.DRAWN
     among = 1
 
-    def by(self, method: Method, among: int = 1) -> "RegressionResults":
+    def by(self, method: settings.Method, among: int = 1) -> "RegressionResults":
         """Return the same by a method, with intervals that hold together with those of n workloads."""
         _ = self._windows  # made once, and copied: they are those of all methods
         found = copy(self)
@@ -123,7 +90,16 @@ class RegressionResults(StudyResults):
 
     def measure(self, said: Sentence) -> str:
         """Return what is measured, in words: what the row adds comes last."""
-        return in_words(said)
+        compared, name = said.compared, str(said.compared.values)
+        words = [_WORDS[name]]
+        if name == TIMES and any(compared.bounds.values()):
+            words.append("a factor of 2: a margin of ours")
+        if name == INFLATION and (compared.against or said.than_on):
+            words[0] += ", less that of the other"
+        if words[0].startswith("rank"):
+            others = ", ".join(compared.against or settings.SEVEN)
+            words[0] += f" among {others}{' and itself' if compared.against else ''}"
+        return "; ".join(filter(None, (*words, said.measure)))
 
     def scope(self, said: Sentence, on: Sequence[str]) -> None:
         """Return nothing: each is about what was run; what is needed of all workloads together is said in `claims`."""
@@ -131,23 +107,23 @@ class RegressionResults(StudyResults):
     def levels(self, factor: str, subject: str) -> Sequence[str]:
         """Return the modes; or what is learned from, beside the generated set the workload itself if it can be."""
         if factor == "mode":
-            return MODES
-        return (OWN, GENERATED) if self._own(subject) != GENERATED else (GENERATED,)
+            return settings.MODES
+        return (settings.OWN, settings.GENERATED) if self._own(subject) != settings.GENERATED else (settings.GENERATED,)
 
     def _own(self, workload: str) -> str:
-        printed = self.method.scores is None and set_of(workload) == SYNTHETIC
-        return GENERATED if printed else workload
+        printed = self.method.scores is None and paper.set_of(workload) == paper.SYNTHETIC
+        return settings.GENERATED if printed else workload
 
     # -- values -------------------------------------------------------------------------------------
 
     @cached_property
     def _windows(self) -> dict[tuple[Any, ...], Values]:
         """The slowdowns by window, of each workload, mode, depth of the queue, order, scores and training set."""
-        rows = self.part(ONLINE)
+        rows = self.part(settings.ONLINE)
         if rows.empty:
             return {}
         keys = ["workload", "mode", "queue_depth", "order", "scores", "train"]
-        groups: Any = rows.set_index(REPLICATION).groupby(keys, sort=False, dropna=False)[MEASURE]
+        groups: Any = rows.set_index(REPLICATION).groupby(keys, sort=False, dropna=False)[settings.MEASURE]
         return {tuple(None if pd.isna(name) else name for name in key): of.sort_index() for key, of in groups}
 
     def value(self, column: str, alternative: str, subject: str, **moved: Any) -> Values:  # noqa: ANN401
@@ -155,24 +131,24 @@ class RegressionResults(StudyResults):
         if column == INFLATION:
             return self.draws(subject).get(alternative, NOTHING)
         mode, train = (moved.get(name, self.centre[name]) for name in ("mode", "train"))
-        learned = (self.method.scores, self._own(subject) if train == OWN else train)
-        way = learned if is_learned(alternative) else (None, None)
+        learned = (self.method.scores, self._own(subject) if train == settings.OWN else train)
+        way = learned if settings.is_learned(alternative) else (None, None)
         values = self._windows.get((subject, mode, self.method.depth, alternative, *way), NOTHING)
         return pd.Series(np.log10(values)) if column == TIMES else values
 
     def waits(self, workload: str, mode: str) -> bool:
         """Return whether jobs wait under FCFS; so, too, if that is not known."""
-        fcfs = self.value(MEASURE, "FCFS", workload, mode=mode).dropna()
-        return fcfs.empty or float(fcfs.median()) >= WAITS
+        fcfs = self.value(settings.MEASURE, "FCFS", workload, mode=mode).dropna()
+        return fcfs.empty or float(fcfs.median()) >= settings.WAITS
 
     def part(self, part: str) -> pd.DataFrame:
         """Return the rows of one kind of cells, with the paper's training set of each (None for another one)."""
         rows = self.results.where(part=part)
-        return rows.assign(set=rows["train"].map(lambda name: set_of(str(name))) if len(rows) else None)
+        return rows.assign(set=rows["train"].map(lambda name: paper.set_of(str(name))) if len(rows) else None)
 
     def draws(self, training: str) -> pd.DataFrame:
         """Return log10 of the largest factor: one row per draw of pairs, one column per form, and one for any form."""
-        rows = _of_first(self.part(DRAW), training)
+        rows = of_first(self.part(settings.DRAW), training)
         if rows.empty:
             return pd.DataFrame()
         rows = rows.assign(size=np.log10(rows["vif_paper"].astype(float)))
@@ -181,9 +157,9 @@ class RegressionResults(StudyResults):
 
     def fit(self, training: str, form: str) -> pd.DataFrame:
         """Return the terms of a form that was fitted to the scores of the method: none if it was not."""
-        rows = self.part(FIT)
+        rows = self.part(settings.FIT)
         chosen = rows if rows.empty else rows[(rows["scores"] == self.method.scores) & (rows["order"] == form)]
-        return _of_first(chosen, training)
+        return of_first(chosen, training)
 
     # -- measures that no column has ------------------------------------------------------------------
 
@@ -196,8 +172,8 @@ class RegressionResults(StudyResults):
         """
         (workload,), (point,) = on, self.points(said.compared, on[0])
         (order,) = names_of(said.compared.of)
-        orders = [*(name for name in said.compared.against or SEVEN if name != order), order]
-        rows = by_replication({name: self.value(MEASURE, name, workload, **point) for name in orders}).dropna()
+        orders = [*(name for name in said.compared.against or settings.SEVEN if name != order), order]
+        rows = by_replication({name: self.value(settings.MEASURE, name, workload, **point) for name in orders}).dropna()
         rows = rows.iloc[len(rows) - len(rows) // last :]
         if rows.empty:
             return None
@@ -216,8 +192,8 @@ class RegressionResults(StudyResults):
         the windows are all that there are, and no sample of others: they are counted.
         """
         (workload,), (order,) = on, names_of(said.compared.of)
-        rows = by_replication({name: self.value(MEASURE, name, workload) for name in SEVEN}).dropna()
-        rows = rows[rows["FCFS"] >= WAITS]
+        rows = by_replication({name: self.value(settings.MEASURE, name, workload) for name in settings.SEVEN}).dropna()
+        rows = rows[rows["FCFS"] >= settings.WAITS]
         if rows.empty:
             return None
         among = rows.rank(axis="columns")[order].to_numpy() <= 3
@@ -266,26 +242,13 @@ class RegressionResults(StudyResults):
     )
 
 
-def _of_first(rows: pd.DataFrame, training: str) -> pd.DataFrame:
+def of_first(rows: pd.DataFrame, training: str) -> pd.DataFrame:
     """Return the rows of a training set, of the first of those that were run: files may be of the same set."""
     rows = rows[rows["set"] == training] if len(rows) else rows
     return rows[rows["train"] == rows["train"].iloc[0]] if len(rows) else rows
 
 
-# -- in words, and ranks ----------------------------------------------------------------------------
-
-
-def in_words(said: Sentence) -> str:
-    """Return what is measured for a sentence, in words."""
-    compared, name = said.compared, str(said.compared.values)
-    words = [_WORDS[name]]
-    if name == TIMES and any(compared.bounds.values()):
-        words.append("a factor of 2: a margin of ours")
-    if name == INFLATION and (compared.against or said.than_on):
-        words[0] += ", less that of the other"
-    if words[0].startswith("rank"):
-        words[0] += f" among {', '.join(compared.against or SEVEN)}{' and itself' if compared.against else ''}"
-    return "; ".join(filter(None, (*words, said.measure)))
+# -- ranks -----------------------------------------------------------------------------------------
 
 
 def rank_of_last(values: Floats) -> Floats:
@@ -304,177 +267,3 @@ def _rank(found: Floats) -> Floats:
     last = found[..., -1:]
     ranks: Floats = (found < last).sum(axis=-1) + 0.5 * (1.0 + (found == last).sum(axis=-1))
     return ranks
-
-
-# -- tables -----------------------------------------------------------------------------------------
-
-_NAMES: Final = {SYNTHETIC: "generated", CTC: CTC, BLUE: BLUE}
-
-
-def make_tables(found: RegressionResults) -> dict[str, pd.DataFrame]:
-    """Return the paper's tables, each value that it prints beside ours; and what it shows in figures, as numbers."""
-    fits = found.part(FIT)
-    terms = pd.DataFrame([{"form": form, "terms": ", ".join(terms)} for form, terms in FORMS.items()])
-    tables = {"table 1: terms of the forms": terms, "table 2: mean absolute errors": _errors(fits)}
-    for training, table in TABLE_OF.items():
-        tables[f"{table}: coefficients and VIF, {_NAMES[training]}"] = _beside(fits, training)
-    return tables | {
-        "table 6: orders": _orders(),
-        "numbers in the text": _numbers(found),
-        "largest VIF over draws of pairs": _inflation(found.part(DRAW)),
-        "coefficients": _coefficients(fits),
-        "figures 3 to 5, median AVGbsld over the windows": _over_windows(found, "median"),
-        "figures 3 to 5, interquartile range of AVGbsld over the windows": _over_windows(found, "iqr"),
-    }
-
-
-def _orders() -> pd.DataFrame:
-    """Return one row per order that is compared: its formula as it is run, and where that is from."""
-    found = [(name, as_order(name)) for name in SEVEN if not is_learned(name)]
-    rows = [{"order": name, "formula": one.formula, "source": getattr(one, "source", "")} for name, one in found]
-    return pd.DataFrame(rows)
-
-
-def _way(train: str, scores: str) -> str:
-    """Return what a form was learned from, and how."""
-    where = "" if train == GENERATED else f" of {log_name(train)}"
-    return f"scores{where}" if is_score_file(train) else f"{scores}{where}"
-
-
-def _errors(fits: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per form, training set of the paper and way: mean absolute error, printed and ours."""
-    if fits.empty:
-        return pd.DataFrame()
-    fits = fits.drop_duplicates(["train", "scores", "order"])
-    return pd.DataFrame(
-        {
-            "form": fit["order"],
-            "training set": _NAMES[training],
-            "scores": _way(fit["train"], fit["scores"]),
-            "printed": MAE[training][fit["order"]],
-            "ours": fit["mae"],
-            "standard error": fit["mae_error"],
-            "difference": fit["mae"] - MAE[training][fit["order"]],
-            "printed (HAL version)": MAE_HAL[fit["order"]] if training == SYNTHETIC else np.nan,
-        }
-        for training in SETS
-        for _, fit in fits[fits["set"] == training].iterrows()
-    )
-
-
-def _beside(fits: pd.DataFrame, training: str) -> pd.DataFrame:
-    """Return one row per term of each form: coefficient and inflation factor, printed, ours, and their difference."""
-    fits = fits[fits["set"] == training].reset_index(drop=True)
-    if fits.empty:
-        return fits
-    printed = [COEFFICIENTS[training][form][term] for form, term in zip(fits["order"], fits["term"], strict=True)]
-    theta = pd.Series([term.theta for term in printed])
-    vif = pd.Series([term.vif for term in printed], dtype=float)
-    return pd.DataFrame(
-        {
-            "form": fits["order"],
-            "term": fits["term"],
-            "scores": [_way(*way) for way in zip(fits["train"], fits["scores"], strict=True)],
-            "theta printed": theta,
-            "theta ours": fits["theta"],
-            "error by pair": fits["error_by_pair"],
-            "difference": fits["theta"] - theta,
-            "in errors": (fits["theta"] - theta) / fits["error_by_pair"],
-            "VIF printed": vif,
-            "VIF ours": fits["vif_paper"],
-            "VIF difference": fits["vif_paper"] - vif,
-        }
-    )
-
-
-def _numbers(found: RegressionResults) -> pd.DataFrame:
-    """Return the numbers that stand in the text and not in its tables: printed, ours, and their difference."""
-    fits, online = found.part(FIT), found.part(ONLINE)
-    windows = online[online["workload"] == GENERATED][REPLICATION].nunique() if len(online) else 0
-    rows: list[tuple[str, str, float, Any]] = []
-    for training, name in _NAMES.items():
-        fit = _of_first(fits, training)
-        count = fit["rows"].iloc[0] if len(fit) else None
-        rows.append(("section 5.2", f"scores of {name}", PRINTED_SCORES[training], count))
-    rows.append(("section 5.1", "trials of a pair", 256_000, found.results.parameters.get("trials")))
-    rows.append(("section 5.1 (HAL version)", "experiments on the generated workload", 50, windows or None))
-    for training, name in _NAMES.items():
-        draws = found.draws(training)
-        largest = 10.0 ** draws["QUA"].median() if len(draws) else None
-        what = f"largest VIF of QUA on {name} (ours: median of draws)"
-        rows.append(("section 5.2", what, LARGEST_VIF[training, "QUA"], largest))
-    table = pd.DataFrame(rows, columns=["where", "what", "printed", "ours"]).astype({"ours": float})
-    return table.assign(difference=table["ours"] - table["printed"])
-
-
-def _coefficients(fits: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per term of each fit: coefficient, errors, variance inflation factors, and how it fits."""
-    if fits.empty:
-        return fits
-    names = {
-        "train": "learned from", "scores": "scores", "order": "form", "term": "term", "theta": "theta",
-        "standard_error": "standard error", "error_by_pair": "by pair", "vif_paper": "VIF (as in the paper)",
-        "vif_centred": "VIF (centred)", "mae": "MAE", "condition": "condition",
-    }  # fmt: skip
-    return fits.assign(train=fits["train"].map(log_name))[list(names)].rename(columns=names)
-
-
-def _over_windows(found: RegressionResults, what: str) -> pd.DataFrame:
-    """Return median or interquartile range over the windows: one row per workload and order, one column per mode."""
-    table = found.part(ONLINE)
-    if table.empty:
-        return table
-    table = table.assign(
-        workload=table["workload"].map(log_name),
-        order=[label_of(*way) for way in zip(table["order"], table["scores"], table["train"], strict=True)],
-        column=table["mode"] + ", " + table["queue_depth"].map(_depth, na_action=None),
-    )
-    grouped = table.groupby(["workload", "order", "column"], sort=False)[MEASURE]
-    values = grouped.median() if what == "median" else grouped.quantile(0.75) - grouped.quantile(0.25)
-    keys = ["workload", "order"]
-    wide = values.reset_index().pivot_table(index=keys, columns="column", values=MEASURE, sort=False)
-    wide = wide[list(table["column"].unique())].reset_index()
-    wide.insert(1, "windows", wide["workload"].map(table.groupby("workload")[REPLICATION].nunique()))
-    return wide.rename_axis(columns=None)
-
-
-def _depth(depth: float | None) -> str:
-    return "all waiting jobs" if pd.isna(depth) else f"{depth:g} waiting jobs"
-
-
-def _inflation(drawn: pd.DataFrame) -> pd.DataFrame:
-    """Return the largest inflation factor of each form over draws of pairs: one row per training set and form."""
-    if drawn.empty:
-        return drawn
-    grouped = drawn.groupby(["train", "form"], sort=False)["vif_paper"]
-    shown = grouped.agg(draws="count", min="min", median="median", max="max").reset_index()
-    ways = zip(shown["train"], shown["form"], strict=True)
-    shown["printed"] = [LARGEST_VIF.get((set_of(train), form)) for train, form in ways]
-    return shown.assign(train=shown["train"].map(log_name)).rename(columns={"train": "learned from"})
-
-
-# -- findings ---------------------------------------------------------------------------------------
-
-
-def findings(found: RegressionResults) -> list[str]:
-    """Return which logs are missing, which windows are not held out, and on which logs hardly any job waits."""
-    said, workloads = [], found.results.texts("workload")
-    if missing := [name for name in (CTC, BLUE) if name not in map(set_of, workloads)]:
-        said.append(
-            f"Figures 2 and 3 and tables 2, 4 and 5 also need {' and '.join(missing)}, and figures 4 and 5 more logs: "
-            "--workload generated,CTC-SP2-1996-3.1-cln.swf.gz,SDSC-BLUE-2000-4.2-cln.swf.gz,... (Parallel Workloads "
-            "Archive)."
-        )
-    table = found.results.table
-    trained = set() if table.empty else set(table["train"].dropna())
-    if own := [log_name(name) for name in workloads if name in trained and name != GENERATED]:
-        said.append(
-            f"Figure 3, as in the paper: the windows of {', '.join(own)} are those of the logs that these orders were "
-            "learned from, so they are not held out."
-        )
-    for name in workloads:
-        modes = [mode for mode in MODES if not all(found.by(method).waits(name, mode) for method in METHODS)]
-        where = "" if len(modes) == len(MODES) else f" ({', '.join(modes)})"
-        if modes:
-            said.append(f"Hardly any job waits on {log_name(name)}{where}: there, nothing is claimed about orders.")
-    return said

@@ -19,33 +19,11 @@ from experiments.campaigns.claims import Claim
 from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
 from experiments.inputs import WorkloadFile, named_priority
-from experiments.studies.regression import learning
+from experiments.studies.regression import learning, settings
 from experiments.studies.regression.claims import claim_tables, fit_claims, over_workloads
 from experiments.studies.regression.paper import ELEMENTS, PAPER
-from experiments.studies.regression.results import RegressionResults, findings, make_tables
-from experiments.studies.regression.settings import (
-    CONVERGENCE,
-    DEPTHS,
-    DRAW,
-    FIT,
-    GENERATED,
-    GIVEN,
-    MEASURE,
-    MODES,
-    ONLINE,
-    ORDERS,
-    OWN,
-    PARTS,
-    SCORES,
-    all_training_sets,
-    is_learned,
-    is_score_file,
-    online,
-    printed_order,
-    read_scores,
-    require_settings,
-    scores_for,
-)
+from experiments.studies.regression.results import RegressionResults
+from experiments.studies.regression.tables import findings, make_tables
 from experiments.studies.windows import windows
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.streams import entropy
@@ -84,13 +62,13 @@ class Regression(Study):
         "cores": None, "engine": "auto",
     }  # fmt: skip
     factors = {
-        "part": PARTS,
-        "train": (GENERATED, OWN),
-        "scores": (None, *SCORES),
-        "order": ORDERS,
-        "workload": (GENERATED,),
-        "mode": MODES,
-        "queue_depth": DEPTHS,
+        "part": settings.PARTS,
+        "train": (settings.GENERATED, settings.OWN),
+        "scores": (None, *settings.SCORES),
+        "order": settings.ORDERS,
+        "workload": (settings.GENERATED,),
+        "mode": settings.MODES,
+        "queue_depth": settings.DEPTHS,
     }
     scales = {
         "smoke": Scale(
@@ -101,7 +79,7 @@ class Regression(Study):
         "small": Scale(parameters={"trials": 32_768, "uniform_trials": 16_384}),
         "paper": Scale(parameters={"jobs": 80_000, "generated_windows": 50}),
     }  # fmt: skip
-    measures = (MEASURE, "mean_wait_s")
+    measures = (settings.MEASURE, "mean_wait_s")
     drawn_by = "experiments.studies.regression.figures:figures"
 
     # -- the cells ----------------------------------------------------------------------------------
@@ -115,50 +93,52 @@ class Regression(Study):
             A setting is out of range, or a workload has no window with enough jobs.
         """
         design = self.design(scale)
-        require_settings(design)
+        settings.require_settings(design)
         yield from self._learning(design, seed)
         of, values = design.parameters, design.factors
-        if ONLINE not in values["part"]:
+        if settings.ONLINE not in values["part"]:
             return
         counts = {str(name): len(self._windows(str(name), of)) for name in values["workload"]}
         for window in range(max(counts.values())):
             for workload in [name for name, count in counts.items() if window < count]:
-                for factors in online(workload, values):
+                for factors in settings.online(workload, values):
                     yield Cell(factors, window, seed, of)  # type: ignore[arg-type]  # values of factors
 
     def _learning(self, design: Design, seed: int) -> Iterator[Cell]:
         """Hand out the fits, the draws of pairs, and how scores converge."""
         of, values = design.parameters, design.factors
         none = dict.fromkeys(values)
-        sets, forms = all_training_sets(values), [order for order in values["order"] if is_learned(str(order))]
-        for train in sets if FIT in values["part"] else ():
-            for name in scores_for(train, values):
+        sets = settings.all_training_sets(values)
+        forms = [order for order in values["order"] if settings.is_learned(str(order))]
+        for train in sets if settings.FIT in values["part"] else ():
+            for name in settings.scores_for(train, values):
                 for form in forms:
-                    yield Cell({**none, "part": FIT, "train": train, "scores": name, "order": form}, 0, seed, of)
-        logs = [train for train in sets if not is_score_file(train)]
-        for replication in range(of["draws"]) if DRAW in values["part"] and forms else ():
+                    fit = {"part": settings.FIT, "train": train, "scores": name, "order": form}
+                    yield Cell({**none, **fit}, 0, seed, of)
+        logs = [train for train in sets if not settings.is_score_file(train)]
+        for replication in range(of["draws"]) if settings.DRAW in values["part"] and forms else ():
             for train in logs:
-                yield Cell({**none, "part": DRAW, "train": train}, replication, seed, of)
-        if CONVERGENCE in values["part"] and logs:
-            for name in scores_for(logs[0], values):
-                yield Cell({**none, "part": CONVERGENCE, "train": logs[0], "scores": name}, 0, seed, of)
+                yield Cell({**none, "part": settings.DRAW, "train": train}, replication, seed, of)
+        if settings.CONVERGENCE in values["part"] and logs:
+            for name in settings.scores_for(logs[0], values):
+                yield Cell({**none, "part": settings.CONVERGENCE, "train": logs[0], "scores": name}, 0, seed, of)
 
     def inputs(self, scale: str) -> Mapping[str, Any]:
         """Return the workloads, cut into windows; what is learned from; and the fits to all scores."""
         design = self.design(scale)
         of, values = design.parameters, design.factors
         found: dict[str, Any] = {}
-        for workload in values["workload"] if ONLINE in values["part"] else ():
+        for workload in values["workload"] if settings.ONLINE in values["part"] else ():
             found[f"windows of {workload}"] = self._windows(str(workload), of)
-        forms = [str(order) for order in values["order"] if is_learned(str(order))]
-        for train in all_training_sets(values):
-            names = scores_for(train, values)
-            if not is_score_file(train) and (names or DRAW in values["part"]):
+        forms = [str(order) for order in values["order"] if settings.is_learned(str(order))]
+        for train in settings.all_training_sets(values):
+            names = settings.scores_for(train, values)
+            if not settings.is_score_file(train) and (names or settings.DRAW in values["part"]):
                 found[f"log of {train}"] = log = self._log(train, "train", of)
                 found[f"pairs of {train}"] = draw_pairs(log, learning.count_of_pairs(train, of), seed=self.seed)
             for name in names if forms else ():
-                if name == GIVEN:
-                    table = read_scores(train)
+                if name == settings.GIVEN:
+                    table = settings.read_scores(train)
                 else:
                     trials = learning.count_of_trials(name, of)
                     table = learning.scored(found[f"pairs of {train}"], name, trials, of, self.seed)
@@ -168,19 +148,19 @@ class Regression(Study):
 
     def uses(self, cell: Cell) -> Collection[str]:
         """Return the log, the pairs, or the window's workload, and the fit, of a cell that has them."""
-        if cell["part"] in {DRAW, CONVERGENCE}:
-            return (f"{'log' if cell['part'] == DRAW else 'pairs'} of {cell['train']}",)
+        if cell["part"] in {settings.DRAW, settings.CONVERGENCE}:
+            return (f"{'log' if cell['part'] == settings.DRAW else 'pairs'} of {cell['train']}",)
         fit = () if cell["scores"] is None else (_fit_name(cell["train"], cell["scores"], cell["order"]),)
-        return fit if cell["part"] == FIT else (f"windows of {cell['workload']}", *fit)
+        return fit if cell["part"] == settings.FIT else (f"windows of {cell['workload']}", *fit)
 
     def run_cell(self, cell: Cell) -> Rows:
         """Return one row per coefficient, form or number of trials; or the figures of merit of one window."""
-        if cell["part"] == FIT:
+        if cell["part"] == settings.FIT:
             return list(learning.rows_of(cell.inputs[_fit_name(cell["train"], cell["scores"], cell["order"])]))
-        if cell["part"] == DRAW:
-            forms = [order for order in ORDERS if is_learned(order)]
+        if cell["part"] == settings.DRAW:
+            forms = [order for order in settings.ORDERS if settings.is_learned(order)]
             return list(learning.inflation(cell.inputs[f"log of {cell['train']}"], forms, cell))
-        if cell["part"] == CONVERGENCE:
+        if cell["part"] == settings.CONVERGENCE:
             return list(learning.converging(cell.inputs[f"pairs of {cell['train']}"], cell))
         window: Workload = cell.inputs[f"windows of {cell['workload']}"][cell.replication]
         if cell["mode"] == "actual":
@@ -198,12 +178,12 @@ class Regression(Study):
 
     def _log(self, name: str, what: str, of: Mapping[str, Any]) -> Workload:
         """Return a workload, read or generated once: what is learned from is another one than what is run."""
-        key = (name, what if name == GENERATED else "", of["jobs"], of["cores"])
+        key = (name, what if name == settings.GENERATED else "", of["jobs"], of["cores"])
         if key not in self._logs:
-            if name == GENERATED:
+            if name == settings.GENERATED:
                 size, seed = of["cores"] or _CORES, entropy(self.seed, "regression", what)
                 jobs = tsafrir_estimates(lublin(jobs=of["jobs"], cores=size, seed=seed), seed=seed)
-                self._logs[key] = replace(jobs, name=GENERATED)
+                self._logs[key] = replace(jobs, name=settings.GENERATED)
             else:
                 path = Path(name)
                 file = WorkloadFile(path=path, cores=of["cores"], filters=("regression",), drop_oversized=True)
@@ -221,7 +201,7 @@ class Regression(Study):
         if not found:
             expected = f"such that {name!r} has a window with more than {of['warm_jobs']} jobs"
             raise RequestError(must_be("window_days", expected, of["window_days"]))
-        return found[: of["generated_windows"]] if name == GENERATED else found
+        return found[: of["generated_windows"]] if name == settings.GENERATED else found
 
     # -- what is reported ---------------------------------------------------------------------------
 
@@ -245,9 +225,9 @@ def _fit_name(train: str, scores: str, form: str) -> str:
 
 def _order_of(cell: Cell) -> Priority:
     """Return the order of a cell: one by name, one as it is printed, or one that was learned."""
-    if not is_learned(cell["order"]):
+    if not settings.is_learned(cell["order"]):
         return named_priority(cell["order"])
     if cell["scores"] is None:
-        return printed_order(cell["order"], cell["train"])
+        return settings.printed_order(cell["order"], cell["train"])
     order: Priority = cell.inputs[_fit_name(cell["train"], cell["scores"], cell["order"])].fit.order
     return order
