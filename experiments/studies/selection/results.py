@@ -19,6 +19,7 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Sentence, names_of, read_sentences
 from experiments.campaigns.statistics import ENOUGH, ENOUGH_FOR_TAILS, Effect, bootstrap_rows
 from experiments.studies.naming import log_name
+from experiments.studies.selection import paper
 from experiments.studies.selection.measures import (
     LIKENESS,
     against_first,
@@ -35,17 +36,6 @@ from experiments.studies.selection.measures import (
     variation,
     worst_regret,
 )
-from experiments.studies.selection.paper import (
-    FILE_OF,
-    NOISE,
-    OTHERS,
-    SHOWN_ON,
-    TABLE_1,
-    log_of,
-    missing_from,
-    name_of,
-    published_of,
-)
 from experiments.studies.selection.settings import LOGGED, NOISES, PERIODS, SEVEN, TUNERS
 from simmodels.ground.numbers import Floats
 from simmodels.policies.orders import TWELVE_ORDERS
@@ -61,7 +51,8 @@ _SOON_WEEKS: Final = (1, 2, 4, 8, SOON, 26, 52, 104)
 _MONTH_WEEKS: Final = 4
 """Consecutive weeks are alike: the bootstrap draws this many together."""
 _OF_THE_TEXT: Final[Mapping[str, object]] = {
-    "weeks": 104, "threshold_h": 40, "epsilon": 0.5, "epsilon_decay": 1.0, "decay": 1.0, "noise": NOISE, "cores": None,
+    "weeks": 104, "threshold_h": 40, "epsilon": 0.5, "epsilon_decay": 1.0, "decay": 1.0, "noise": paper.NOISE,
+    "cores": None,
 }  # fmt: skip
 """The settings of the paper's text; of those that may be none, none stands for the same."""
 
@@ -146,15 +137,15 @@ class SelectionResults(StudyResults):
         """Return whether a sentence is ours, or what it is judged on: the settings, the log, or that of its figure."""
         if said.together or super().is_ours(said, on):
             return super().is_ours(said, on)
-        log = log_of(on[0])
-        return log is None or any(figure in said.source and log != shown for figure, shown in SHOWN_ON.items())
+        log = paper.log_of(on[0])
+        return log is None or any(figure in said.source and log != shown for figure, shown in paper.SHOWN_ON.items())
 
     def scope(self, said: Sentence, on: Sequence[str]) -> Scope | None:
         """Return what of the paper's design a sentence needs that is about all orders or all logs; None of others."""
         strategies = self.named(said.compared)
         if not said.together and not set(TWELVE_ORDERS) <= set(strategies):
             return None
-        logs = tuple(TABLE_1) if said.together else (name_of(on[0]),)
+        logs = tuple(paper.TABLE_1) if said.together else (paper.name_of(on[0]),)
         where = {"variant": (self.variant,), "workload": logs}
         return Scope(at_each=where, along={"strategy": strategies}, a_part_may=said.compared.a_part_may)
 
@@ -239,14 +230,14 @@ class SelectionResults(StudyResults):
 
     def likeness(self, workload: str, name: str) -> Effect | None:
         """Return how like the printed row of table 2 ours is, by a measure of `LIKENESS`; None without the two."""
-        printed = published_of(workload)
+        printed = paper.published_of(workload)
         if printed is None:
             return None
 
         def like(rows: Floats) -> Floats:
             return LIKENESS[name](100.0 * against_first(rows), np.array(printed, dtype=np.float64))
 
-        return self.compare(workload, like, BASE, OTHERS, least=len(OTHERS))
+        return self.compare(workload, like, BASE, paper.OTHERS, least=len(paper.OTHERS))
 
     def chosen(self, workload: str, strategy: str) -> pd.DataFrame:
         """Return what the orders chosen in some weeks cost, had they been kept: a row per replication, a week a column.
@@ -277,13 +268,13 @@ class SelectionResults(StudyResults):
     @property
     def note(self) -> str:
         """On how many of the paper's logs it is, if not on all."""
-        there = len(TABLE_1) - len(missing_from(self._logs))
-        return "" if there == len(TABLE_1) else f"on {there} of the {len(TABLE_1)} logs of table 1"
+        there = len(paper.TABLE_1) - len(paper.missing_from(self._logs))
+        return "" if there == len(paper.TABLE_1) else f"on {there} of the {len(paper.TABLE_1)} logs of table 1"
 
     @property
     def _logs(self) -> list[str]:
         """The paper's logs on which somebody waits under FCFS."""
-        return [name for name in self.subjects if log_of(name) is not None and self.waits(name)]
+        return [name for name in self.subjects if paper.log_of(name) is not None and self.waits(name)]
 
     def over_logs(self, statistic: Callable[[Floats, Floats], Floats], *sides: Sequence[str]) -> Effect | None:
         """Return a statistic of the waits over those under FCFS, float64[..., logs, strategies], of one side and other.
@@ -402,9 +393,9 @@ def make_claims(results: Results) -> list[Claim]:
     """Return all claims: log by log, then those about all logs; what a part of the logs or orders decides."""
     found, claims = SelectionResults(results), list[Claim]()
     for by, workload in found.each:
-        claims += judge(by, SENTENCES["printed"] if published_of(workload) else (), workload)
+        claims += judge(by, SENTENCES["printed"] if paper.published_of(workload) else (), workload)
         claims += judge(by, (*SENTENCES["orders"], *SENTENCES["strategies"]), workload)
         claims += judge(by, SENTENCES["beside"] if by.variant == "text" else (), workload)
     for by in found.by_variant:
         claims += judge(by, [replace(said, note=by.note) for said in SENTENCES["together"]])
-    return in_scope(claims, found.last, names={"workload": name_of}, given={"workload": FILE_OF})
+    return in_scope(claims, found.last, names={"workload": paper.name_of}, given={"workload": paper.FILE_OF})

@@ -82,36 +82,27 @@ def read_log(workload: str, variant: str, cores: object) -> Workload:
     return replace(jobs, user_id=user_id, name=GENERATED)
 
 
-class World:
-    """What the cells of a replication share: the trace, and what each order would have cost in each period."""
-
-    def __init__(self, log: Workload, seed: int, index: int, weeks: int, threshold_s: float, variant: str) -> None:
-        self.cores = _size_of(log)
-        how: Literal["drawn", "permuted"] = "permuted" if variant == "program" else "drawn"
-        self.trace = resample(log, weeks=weeks, seed=seed, index=index, how=how)
-        self.options = QueueOptions.checked(threshold_s=threshold_s, backfill_order=_SECOND[variant])
-        self._feedback: tuple[str, Feedback] | None = None
-
-    def feedback(self, period: str) -> Feedback:
-        """Return the feedback for periods of this length; only the last one is kept."""
-        if self._feedback is None or self._feedback[0] != period:
-            made = Feedback(self.trace, cores=self.cores, options=self.options, orders=TWELVE_ORDERS)
-            self._feedback = (period, made)
-        return self._feedback[1]
+# The cells of a replication follow each other: the last trace is kept.
+_resample: Final = lru_cache(maxsize=1)(resample)
 
 
-_world: Final = lru_cache(maxsize=1)(World)
+def _trace_of(log: Workload, cell: Cell) -> Workload:
+    """Return the resample of a cell."""
+    how: Literal["drawn", "permuted"] = "permuted" if cell["variant"] == "program" else "drawn"
+    return _resample(log, weeks=cell["weeks"], seed=cell.seed, index=cell.replication, how=how)
 
 
-def world_of(log: Workload, cell: Cell) -> World:
-    """Return the world of a cell: the last one, if it is the same."""
-    return _world(log, cell.seed, cell.replication, cell["weeks"], threshold_of(cell), cell["variant"])
+@lru_cache(maxsize=1)
+def _feedback(trace: Workload, options: QueueOptions, period: str) -> Feedback:  # noqa: ARG001  part of the key
+    """Return what each order would have cost in periods of one length: strategies share it, and the last is kept."""
+    return Feedback(trace, cores=_size_of(trace), options=options, orders=TWELVE_ORDERS)
 
 
-def threshold_of(cell: Cell) -> float:
-    """Return after how many seconds a job goes ahead of all others: what was chosen, or what the variant has."""
-    threshold_h: float | None = cell["threshold_h"]
-    return _THRESHOLD_S[cell["variant"]] if threshold_h is None else threshold_h * HOUR
+def _options_of(cell: Cell) -> dict[str, Any]:
+    """Return threshold and backfill order of a cell: what was chosen, or what the variant has."""
+    variant, threshold_h = cell["variant"], cell["threshold_h"]
+    threshold_s = _THRESHOLD_S[variant] if threshold_h is None else threshold_h * HOUR
+    return {"threshold_s": threshold_s, "backfill_order": _SECOND[variant]}
 
 
 def _size_of(log: Workload) -> int:
@@ -125,56 +116,47 @@ def _size_of(log: Workload) -> int:
 
 def run_order(log: Workload, cell: Cell, name: str) -> Schedule:
     """Return the schedule of a cell's resample under one order, with its threshold or, if it says so, without."""
-    world = world_of(log, cell)
-    options = world.options.by_name()
+    options = _options_of(cell) | {"order": name.removesuffix(UNBOUNDED)}
     if name.endswith(UNBOUNDED):
         options["threshold_s"] = None
-    options["order"] = name.removesuffix(UNBOUNDED)
-    return simulate(world.trace, cores=world.cores, engine=cell["engine"], **options)
+    return simulate(_trace_of(log, cell), cores=_size_of(log), engine=cell["engine"], **options)
 
 
 def run_logged(log: Workload, cell: Cell, order: str) -> Schedule:
     """Return the schedule of the log itself under an order; its zero is its first submit."""
     jobs = log.take(log.known()).shift()
-    return simulate(
-        jobs,
-        cores=_size_of(log),
-        engine=cell["engine"],
-        order=order,
-        backfill_order=_SECOND[cell["variant"]],
-        threshold_s=threshold_of(cell),
-    )
+    return simulate(jobs, cores=_size_of(log), engine=cell["engine"], order=order, **_options_of(cell))
 
 
 def run_strategy(log: Workload, cell: Cell, name: str) -> tuple[Schedule, list[int]]:
     """Return the schedule of a cell's resample under a strategy, and the place of the order that each period used."""
     kind, period = name.split()
-    world = world_of(log, cell)
+    trace, options = _trace_of(log, cell), QueueOptions.checked(**_options_of(cell))
     chosen = strategy_of(kind, period, cell["variant"], cell.parameters)
     short = Path(cell["workload"]).name.partition(".")[0].removesuffix("-cln")  # published results were drawn by it
     seed = cell.seed_for("tuner", short)
     if cell["engine"] == "simpy":
-        return _by_processes(world, chosen, PERIODS[period], seed, name)
+        return _by_processes(trace, options, chosen, PERIODS[period], seed, name)
     tuned = replay_tuned(
-        world.trace,
+        trace,
         chosen,
-        cores=world.cores,
-        options=world.options,
+        cores=_size_of(log),
+        options=options,
         period_s=PERIODS[period],
         seed=seed,
         name=name,
-        feedback=world.feedback(period) if chosen.simulates and cell["variant"] == "text" else None,
+        feedback=_feedback(trace, options, period) if chosen.simulates and cell["variant"] == "text" else None,
     )
     return tuned.schedule, tuned.tuning_run.used
 
 
 def _by_processes(
-    world: World, strategy: selection.Strategy, period_s: float, seed: int, name: str
+    trace: Workload, options: QueueOptions, strategy: selection.Strategy, period_s: float, seed: int, name: str
 ) -> tuple[Schedule, list[int]]:
     """Return the same by the SimPy engine; what a strategy simulates within is compiled on either."""
-    env = Environment(seed=seed, start_s=float(world.trace.submit_s.min(initial=0.0)))
-    queue = QueueScheduler(env, Cluster(env, "machine", cores=world.cores), **world.options.by_name())
-    Source(env, world.trace, into=queue)
+    env = Environment(seed=seed, start_s=float(trace.submit_s.min(initial=0.0)))
+    queue = QueueScheduler(env, Cluster(env, "machine", cores=_size_of(trace)), **options.by_name())
+    Source(env, trace, into=queue)
     recorder = Recorder(env)
     tuner = Tuner(env, queue, strategy, period_s=period_s, name=name)
     env.run()
