@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from experiments.campaigning import show_differences
-from experiments.campaigns.against import Differences, kept_runs
-from experiments.campaigns.claims import Claim, verdicts_on
+from experiments.campaigns.against import kept_runs
+from experiments.campaigns.claims import Claim
 from experiments.campaigns.pages import page
 from experiments.campaigns.paper import Element, Paper
 from experiments.campaigns.planning.finding import find_class, find_study
-from experiments.campaigns.report import PAGE, Report, write_report
+from experiments.campaigns.report import PAGE, Report, elements_of, write_report
 from experiments.campaigns.running import Campaign, run
 from experiments.campaigns.study import Study
 from experiments.cli import output
@@ -38,7 +38,7 @@ class Reproduced:
     study, paper
         The study, and what it reproduces.
     campaign, report
-        Its cells, and what was written of them; no report if no cell is done.
+        Its cells, and what was written of them: an empty report if no cell is done.
     wall_s
         How long its runs took, in seconds, all together.
     """
@@ -46,36 +46,21 @@ class Reproduced:
     study: Study
     paper: Paper
     campaign: Campaign
-    report: Report | None
+    report: Report
     wall_s: float
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """The claims, checked."""
-        return () if self.report is None else self.report.claims
-
-    @property
-    def against(self) -> Differences | None:
-        """What differs from a kept run; None if it was compared with none."""
-        return None if self.report is None else self.report.against
 
     def failing(self) -> list[Claim]:
         """Return the paper's claims that fail."""
-        return [claim for claim in self.claims if claim.verdict == "fails" and not claim.ours]
+        return [claim for claim in self.report.claims if claim.verdict == "fails" and not claim.ours]
 
     def verdicts(self, *, ours: bool) -> dict[str, int]:
         """Return how many claims have each verdict: the paper's, or ours."""
-        counted = Counter(claim.verdict for claim in self.claims if claim.ours == ours)
+        counted = Counter(claim.verdict for claim in self.report.claims if claim.ours == ours)
         return {verdict: counted[verdict] for verdict in _VERDICTS}
 
-    def judged(self, element: Element) -> str:
-        """Return how many of the paper's sentences on a figure or table have each verdict."""
-        return verdicts_on((element.number, element.said_in), self.claims)
-
-    def elements(self) -> list[tuple[Element, list[str]]]:
-        """Return the paper's figures and tables, each with the files of this run that show it."""
-        files = () if self.report is None else self.report.files
-        return [(element, element.among(files)) for element in self.study.elements]
+    def elements(self) -> list[tuple[Element, list[str], str]]:
+        """Return the paper's figures and tables, see `elements_of`."""
+        return elements_of(self.study, self.report.files, self.report.claims)
 
 
 def reproduce(asked: Reproduce) -> int:
@@ -111,7 +96,7 @@ def reproduce(asked: Reproduce) -> int:
         for failure in list(campaign.failed.values())[:1]:
             output.print_error(f"{len(campaign.failed):,} cells of {name} failed, such as: {failure['error']}")
         study = campaign.plan.study
-        report = write_report(campaign, kept.get(study.name)) if campaign.done else None
+        report = write_report(campaign, kept.get(study.name)) if campaign.done else Report()
         wall_s = sum(float(each["wall_s"]) for each in campaign.store.history())
         found.append(Reproduced(study, paper_of(type(study)), campaign, report, wall_s))
     _write_index(out, found, scale=scale, seed=asked.seed, command=output.command_line())
@@ -120,7 +105,7 @@ def reproduce(asked: Reproduce) -> int:
     else:
         _show(found, scale)
     output.print_note(f"wrote {out / INDEX}, and a report for each paper beside it")
-    return output.FAILED if any(each.campaign.failed or each.against for each in found) else output.DONE
+    return output.FAILED if any(each.campaign.failed or each.report.against for each in found) else output.DONE
 
 
 def settings_of(
@@ -203,7 +188,7 @@ def _show(found: Sequence[Reproduced], scale: str) -> None:
         output.print_table(
             "what fails", output.listing(("study", "claim that fails", "source", "expected", "found"), failing)
         )
-    show_differences({each.study.name: each.against for each in found if each.against is not None})
+    show_differences({each.study.name: each.report.against for each in found if each.report.against is not None})
 
 
 def _answer(found: Sequence[Reproduced], out: Path, *, scale: str, seed: int) -> Mapping[str, object]:
@@ -220,10 +205,10 @@ def _answer(found: Sequence[Reproduced], out: Path, *, scale: str, seed: int) ->
                 "claims": each.verdicts(ours=False),
                 "ours": each.verdicts(ours=True),
                 "fails": [claim.text for claim in each.failing()],
-                "missing": [element.number for element, files in each.elements() if not files],
+                "missing": [element.number for element, files, _ in each.elements() if not files],
                 "wall_s": each.wall_s,
                 "report": str(out / each.study.name / PAGE),
-                **({} if each.against is None else {"against": each.against.answer()}),
+                **({} if each.report.against is None else {"against": each.report.against.answer()}),
             }
             for each in found
         ],

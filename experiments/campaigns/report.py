@@ -5,10 +5,10 @@ import math
 import os
 import platform
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pandas as pd
 
@@ -16,6 +16,7 @@ from experiments.campaigns.against import CLAIMS, RESULTS, Differences, Kept, di
 from experiments.campaigns.claims import OPEN, Claim, verdicts_on
 from experiments.campaigns.hours import in_hours
 from experiments.campaigns.pages import in_words, page
+from experiments.campaigns.paper import Element
 from experiments.campaigns.records import read_manifest
 from experiments.campaigns.results import Results
 from experiments.campaigns.running import RUNNING, Campaign
@@ -26,9 +27,6 @@ from experiments.inputs import code_shown_to, reason
 from experiments.outputs import made_part
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.files import replacing, write_csv
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PAGE: Final = "report.html"
 _TEMPLATE: Final = "report.html.j2"
@@ -62,8 +60,8 @@ class Report:
         What differs from a kept run; None if it was compared with none.
     """
 
-    claims: tuple[Claim, ...]
-    files: tuple[str, ...]
+    claims: tuple[Claim, ...] = ()
+    files: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     answer: Mapping[str, Any] = field(default_factory=dict)
     against: Differences | None = None
@@ -101,7 +99,8 @@ def _written(campaign: Campaign, folder: Path, study: Study, results: Results, t
     files: list[str] = []
     try:
         files += _write_results(folder, results.table)
-        tables, figures, claims = _tables(study, results), _figures(study, results), _claims(study, results)
+        tables, claims = _tables(study, results), _claims(study, results)
+        figures = _by_name(study, "figures", results, "Figures by name", lambda each: hasattr(each, "savefig"))
         findings = tuple(map(str, asked(study, "findings", results)))
         for slug, table in zip(_slugs(tables), tables.values(), strict=True):
             write_csv(table, made_part(folder, "tables") / f"{slug}.csv")
@@ -127,32 +126,32 @@ def _written(campaign: Campaign, folder: Path, study: Study, results: Results, t
     except OSError as error:
         what = error.filename2 or folder  # the name that a whole file was to get
         raise RequestError(f"cannot write the report to {what}: {reason(error)}") from error
-    return Report(claims, (*files, PAGE), findings, _answer(study, results), against)
+    return Report(claims, (*files, PAGE), findings, _by_name(study, "answer", results, "values by name"), against)
+
+
+def _by_name(
+    study: Study, what: str, results: Results, kind: str, fits: Callable[[Any], bool] = lambda _: True
+) -> dict[str, Any]:
+    """Return what a study makes of its results, by name; refuse what is no mapping, or has what does not fit."""
+    found = asked(study, what, results)
+    if not isinstance(found, Mapping) or not all(map(fits, found.values())):
+        raise RequestError(must_be(f"{what} of study {study.name}", kind, found))
+    return {str(name): each for name, each in found.items()}
 
 
 def _tables(study: Study, results: Results) -> dict[str, pd.DataFrame]:
     """Return the tables that a study makes of its results; an index that has a name, as of groups, becomes columns."""
-    tables = asked(study, "tables", results)
-    if not isinstance(tables, Mapping) or not all(isinstance(table, pd.DataFrame) for table in tables.values()):
-        raise RequestError(must_be(f"tables of study {study.name}", "DataFrames by name", tables))
-    return {str(name): table if table.index.names == [None] else table.reset_index() for name, table in tables.items()}
-
-
-def _figures(study: Study, results: Results) -> "dict[str, Figure]":
-    """Return the figures that a study makes of its results."""
-    figures = asked(study, "figures", results)
-    if not isinstance(figures, Mapping) or not all(hasattr(figure, "savefig") for figure in figures.values()):
-        raise RequestError(must_be(f"figures of study {study.name}", "Figures by name", figures))
-    return {str(name): figure for name, figure in figures.items()}
+    tables = _by_name(study, "tables", results, "DataFrames by name", lambda each: isinstance(each, pd.DataFrame))
+    return {name: table if table.index.names == [None] else table.reset_index() for name, table in tables.items()}
 
 
 def _texts(study: Study, results: Results) -> dict[str, str]:
     """Return the further texts of a study, by the name of the file."""
-    texts = asked(study, "files", results)
-    good = isinstance(texts, Mapping) and all(isinstance(text, str) for text in texts.values())
-    if not good or not all(_FILE_NAME.fullmatch(str(name)) for name in texts):
-        raise RequestError(must_be(f"files of study {study.name}", "texts by names of files", texts))
-    return dict(texts)
+    expected = "texts by names of files"
+    texts = _by_name(study, "files", results, expected, lambda each: isinstance(each, str))
+    if not all(map(_FILE_NAME.fullmatch, texts)):
+        raise RequestError(must_be(f"files of study {study.name}", expected, texts))
+    return texts
 
 
 def _claims(study: Study, results: Results) -> tuple[Claim, ...]:
@@ -161,14 +160,6 @@ def _claims(study: Study, results: Results) -> tuple[Claim, ...]:
     if not isinstance(found, Sequence) or not all(isinstance(one, Claim) for one in found):
         raise RequestError(must_be(f"claims of study {study.name}", "a list of Claims", found))
     return tuple(found) if results.judged else tuple(replace(claim, judged=False) for claim in found)
-
-
-def _answer(study: Study, results: Results) -> dict[str, Any]:
-    """Return what a study answers programs, by name."""
-    found = asked(study, "answer", results)
-    if not isinstance(found, Mapping):
-        raise RequestError(must_be(f"answer of study {study.name}", "values by name", found))
-    return dict(found)
 
 
 def claim_row(claim: Claim) -> dict[str, Any]:
@@ -264,10 +255,7 @@ def _page(
         undecided=OPEN,
         enough=ENOUGH,
         most_open=_MOST_OPEN_ROWS,
-        elements=[
-            (each, each.among(files), verdicts_on((each.number, each.said_in), claims))
-            for each in campaign.plan.study.elements
-        ],
+        elements=elements_of(campaign.plan.study, files, claims),
         figures=[
             (name, path, f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}")
             for name, (path, content) in figures.items()
@@ -278,6 +266,11 @@ def _page(
         more_failures=max(0, len(failures) - _MOST_FAILURES),
         cells_s=sum(float(run.get("cells_s", 0.0)) for run in runs),
     )
+
+
+def elements_of(study: Study, files: Sequence[str], claims: Sequence[Claim]) -> list[tuple[Element, list[str], str]]:
+    """Return what the paper of a study shows, with the files that show it, and how the sentences on it are judged."""
+    return [(each, each.among(files), verdicts_on((each.number, each.said_in), claims)) for each in study.elements]
 
 
 def _state(run: Mapping[str, Any]) -> str:
