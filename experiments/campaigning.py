@@ -46,7 +46,7 @@ def run_study(asked: Run) -> int:
         if "workload" in chosen:
             raise RequestError("--workload and --set workload= exclude each other", "omit one of them")
         chosen["workload"] = list(files) if len(files) > 1 else files[0]
-    return _run(asked.study, chosen, asked)
+    return _run(asked, chosen)
 
 
 def advise(asked: Advise) -> int:
@@ -63,34 +63,30 @@ def advise(asked: Advise) -> int:
         "limits": asked.limits,
         "node_cores": asked.node_cores,
     }
-    return _run("advice", chosen, asked)
+    common = {name: getattr(asked, name) for name in ("scale", "seed", "workers", "out", "force", "json")}
+    return _run(Run(study="advice", retry_failed=True, **common), chosen)
 
 
-def _run(study: str, chosen: dict[str, Any], asked: Run | Advise) -> int:
+def _run(asked: Run, chosen: Mapping[str, Any]) -> int:
     """Run what is not done yet of a study, and report on it if it is complete; return the exit status."""
-    only_for_run: dict[str, Any] = {"retry_failed": True}
-    if isinstance(asked, Run):
-        only_for_run = {
-            "dask": asked.dask,
-            "shard": Shard.parse(asked.shard),
-            "retry_failed": asked.retry_failed,
-            "cell_timeout_s": asked.cell_timeout_s,
-        }
-    name = find_study(study, chosen).name
+    shard = Shard.parse(asked.shard)
+    name = find_study(asked.study, chosen).name
     folder = asked.out if asked.out is not None else Path("results") / name
-    against = asked.against if isinstance(asked, Run) else None
-    then = _kept(against, name)
+    then = _kept(asked.against, name)
     campaign = run(
-        study,
+        asked.study,
         out=folder,
         scale=asked.scale,
         seed=asked.seed,
         workers=asked.workers,
+        dask=asked.dask,
+        shard=shard,
+        retry_failed=asked.retry_failed,
+        cell_timeout_s=asked.cell_timeout_s,
         chosen=chosen,
         command=output.command_line(),
         quiet=output.is_quiet(),
         force=asked.force,
-        **only_for_run,
     )
     cells = len(campaign.plan.cells)
     ended = campaign.done + len(campaign.failed) == cells and not campaign.interrupted
@@ -103,14 +99,14 @@ def _run(study: str, chosen: dict[str, Any], asked: Run | Advise) -> int:
     output.print_note(
         f"{campaign.plan.study.name}: {campaign.done:,} of {cells:,} cells are done, {campaign.run:,} run just now"
     )
-    _report_failures(campaign, retried=only_for_run["retry_failed"])
+    _report_failures(campaign, retried=asked.retry_failed)
     if report is not None:
         output.print_note(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
     if campaign.interrupted:
         output.print_error("interrupted; nothing finished is lost: the same command goes on where this one stopped")
         return output.INTERRUPTED
     if not ended:
-        more = "" if against is None else f" --against {against}"
+        more = "" if asked.against is None else f" --against {asked.against}"
         output.print_note(f"when the other shards are done: schedlab report {folder}{more}")
     return output.FAILED if campaign.failed or (report is not None and report.against) else output.DONE
 
