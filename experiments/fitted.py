@@ -1,6 +1,6 @@
 """Fitted: what was tried of what a log shows of its queue, what of it is used, and how near replays come with it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -82,6 +82,8 @@ class Step:
         The column that it goes by.
     before, after
         How far the waits of even weeks are from those of the log, without it and with it (see `distance`).
+    beside
+        It, together with what was taken before.
     holds
         Whether it brings the waits of odd weeks nearer, too, beside what was taken before.
     """
@@ -89,6 +91,7 @@ class Step:
     by: str
     before: float
     after: float
+    beside: Used
     holds: bool = True
 
     @property
@@ -100,10 +103,6 @@ class Step:
     def taken(self) -> bool:
         """Whether it is taken: it helps on the even weeks, and holds on the odd ones."""
         return self.helped and self.holds
-
-    def beside(self, used: Used) -> Used:
-        """Return it together with what was taken before."""
-        raise NotImplementedError
 
     def __str__(self) -> str:
         """Return it in words."""
@@ -126,10 +125,6 @@ class Cores(Step):
 
     cores: int
     of: int
-
-    def beside(self, used: Used) -> Used:
-        """Return them together with what was taken before."""
-        return replace(used, cores=self.cores)
 
     def __str__(self) -> str:
         """Return them in words."""
@@ -156,10 +151,6 @@ class Caps(Step):
     percentile: int
     caps: Mapping[int, int]
 
-    def beside(self, used: Used) -> Used:
-        """Return them together with what was taken before."""
-        return under(used, self.by, self.caps)
-
     def __str__(self) -> str:
         """Return them in words."""
         least, most = min(self.caps.values()), max(self.caps.values())
@@ -184,10 +175,6 @@ class Priorities(Step):
 
     ahead_s: Mapping[int, float]
 
-    def beside(self, used: Used) -> Used:
-        """Return them together with what was taken before."""
-        return replace(used, ahead=Ahead(self.by, self.ahead_s))
-
     def __str__(self) -> str:
         """Return them in words."""
         first, last = (pick(self.ahead_s, key=lambda value: self.ahead_s[value]) for pick in (max, min))
@@ -209,6 +196,8 @@ class Fitted:
     ----------
     steps
         What helped on the even weeks, in this order, then what was tried beside it and is of no help.
+    used
+        What was taken.
     without, fitted
         Of replays without what was fitted, and with what was taken, on the odd weeks; the same where nothing was.
     before, after
@@ -218,16 +207,12 @@ class Fitted:
     """
 
     steps: tuple[Step, ...]
+    used: Used
     without: Calibration
     fitted: Calibration
     before: float
     after: float
     names: Names = field(default_factory=dict)
-
-    @property
-    def used(self) -> Used:
-        """Return what was taken."""
-        return taken(self.steps)
 
     @property
     def limits(self) -> Limits | None:
@@ -280,17 +265,3 @@ def _hours(waits: Mapping[str, float]) -> dict[str, object]:
 def _nearness(found: Calibration) -> dict[str, object]:
     """Return how near a replay is to its log."""
     return {"rank": found.rank_correlation, "agreement": found.agreement}
-
-
-def taken(steps: Sequence[Step]) -> Used:
-    """Return what was taken."""
-    used = Used()
-    for step in steps:
-        used = step.beside(used) if step.taken else used
-    return used
-
-
-def under(used: Used, by: str, caps: Mapping[int, int]) -> Used:
-    """Return what is used under caps of a column, too."""
-    rows = ({"by": by, "value": value, "cores": cores} for value, cores in caps.items())
-    return replace(used, rows=(*used.rows, *rows))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from experiments.calibration import OVER_FULL, Calibration, Held, calibrate, distance, several
 from experiments.caps import MACHINE, caps_of, columns_of, week_of
-from experiments.fitted import FIRST_COME, Caps, Cores, Fitted, Priorities, Step, Used, under
+from experiments.fitted import FIRST_COME, Caps, Cores, Fitted, Priorities, Step, Used
 from experiments.option import FITTED
 from simmodels.clusters.limits import Limits, numbers_of
 from simmodels.errors import RequestError
@@ -92,16 +92,15 @@ def fit(
         if chosen is None or not tried[chosen].helped:
             break
         step = tried.pop(chosen)
-        beside = step.beside(used)
-        trial = beside.replay(log, options)
+        trial = step.beside.replay(log, options)
         far = replays.on_odd_weeks(trial)
         if holds := far < after:
-            used, replayed, after = beside, trial, far
+            used, replayed, after = step.beside, trial, far
         steps.append(replace(step, holds=holds))
         # An order has the priorities of one column.
         left = [each for each in left if each != chosen and not (holds and chosen[0] == each[0] == _CLASSES)]
     without, fitted = (replays.calibration(each) for each in (first, replayed))
-    return Fitted((*steps, *tried.values()), without, fitted, before, after, names)
+    return Fitted((*steps, *tried.values()), used, without, fitted, before, after, names)
 
 
 def refusal_of(log: Workload) -> RequestError | None:
@@ -221,7 +220,8 @@ class _Replays:
         if after_all == np.inf:
             return None
         of = self.log.max_cores or cores
-        return Cores(by=by, before=float(before.mean()), after=after_all, cores=cores, of=of)
+        beside = replace(taken, cores=cores)
+        return Cores(by=by, before=float(before.mean()), after=after_all, beside=beside, cores=cores, of=of)
 
     def best_caps(self, by: str, taken: Used) -> Caps | None:
         """Return the caps by a column under which the waits are nearest; None if none help on each half.
@@ -241,7 +241,7 @@ class _Replays:
             if trial == last:
                 continue
             last = trial
-            after, logged_s, replayed_s = self._tried([under(taken, by, caps) for caps in trial], of)
+            after, logged_s, replayed_s = self._tried([_under(taken, by, caps) for caps in trial], of)
             if _nearer(after, before) and after.mean() < best[0]:
                 best = float(after.mean()), place, dict(loose)
             for value in values[replayed_s.sum(axis=0) > _TOO_LONG * np.maximum(logged_s.sum(axis=0), MINUTE)].tolist():
@@ -250,7 +250,8 @@ class _Replays:
         caps = _caps_at(caps_of(self.log, by, PERCENTILES, weeks % 2 == 0), place, loose)
         if not (caps and after_all < np.inf):
             return None
-        return Caps(by=by, before=float(before.mean()), after=after_all, percentile=PERCENTILES[place], caps=caps)
+        beside, percentile, before_all = _under(taken, by, caps), PERCENTILES[place], float(before.mean())
+        return Caps(by=by, before=before_all, after=after_all, beside=beside, percentile=percentile, caps=caps)
 
     def best_priorities(self, by: str, taken: Used) -> Priorities | None:
         """Return the priorities by a column under which the waits are nearest; None if none help on each half.
@@ -271,8 +272,9 @@ class _Replays:
         if after_all == np.inf:
             return None
         on_both = np.log((replayed_s.sum(axis=0) + MINUTE) / (logged_s.sum(axis=0) + MINUTE))
-        ahead_s = _ahead(by, values, weight_s * on_both).ahead_s
-        return Priorities(by=by, before=float(before.mean()), after=after_all, ahead_s=ahead_s)
+        ahead = _ahead(by, values, weight_s * on_both)
+        beside = replace(taken, ahead=ahead)
+        return Priorities(by=by, before=float(before.mean()), after=after_all, beside=beside, ahead_s=ahead.ahead_s)
 
     def _tried(self, trial: Sequence[Used], of: Ints) -> tuple[Floats, Floats, Floats]:
         """Return how far waits are under what is read off each half, on the other, and how long jobs wait there.
@@ -291,6 +293,12 @@ class _Replays:
             for sums, each_s in ((logged_s, wait_s), (replayed_s, found_s)):
                 sums[number] = np.bincount(of[jobs], each_s + MINUTE, sums.shape[1])
         return np.array(far), logged_s, replayed_s
+
+
+def _under(used: Used, by: str, caps: Mapping[int, int]) -> Used:
+    """Return what is used under caps of a column, too."""
+    rows = ({"by": by, "value": value, "cores": cores} for value, cores in caps.items())
+    return replace(used, rows=(*used.rows, *rows))
 
 
 def _few(log: Workload, by: str) -> bool:
