@@ -14,7 +14,7 @@ import typer
 
 from experiments.cli.help import Command, command_of
 from experiments.cli.options import NEEDED, WHOLE, Derived, accepted_by, derived_of, marked, parameter_name
-from experiments.cli.output import cli_command
+from experiments.cli.output import end_with
 from experiments.option import FLOWS, IN, OUT, POLICY, RUN, SHARED, SUPPLY, WHERE, Group, Models, Option, flag_of
 from simmodels.ground.docstrings import descriptions
 
@@ -174,17 +174,18 @@ def command(
             key=lambda each: (_place(each.panel, PANELS, PANELS.index("")), _place(each.parameter.name, common))
         )
 
-    def called(**given: Any) -> int:  # noqa: ANN401  what the command line says
-        given.pop("help_all", None)
-        found = made(asked, given)
-        status: int = pkgutil.resolve_name(answer)(found) if answer else found
-        return status
+    def called(*, quiet: bool, **given: Any) -> None:  # noqa: ANN401  what the command line says
+        def answered() -> Any:  # noqa: ANN401  the exit status
+            found = made(asked, given)
+            return pkgutil.resolve_name(answer)(found) if answer else found
 
-    parameters = [each.parameter for each in options] + ([_HELP_ALL] if common else [])
+        end_with(answered, quiet=quiet, json=bool(given.get("json")))
+
+    parameters = [*(each.parameter for each in options), *([_HELP_ALL] if common else []), _QUIET]
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by inspect.signature
     app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
     shape = command_of(common) if common else Command
-    app.command(cls=shape, epilog="\n".join(examples))(cli_command(called))
+    app.command(cls=shape, epilog="\n".join(examples))(called)
     return typer.main.get_command(app)
 
 
@@ -208,5 +209,13 @@ _HELP_ALL: Final = inspect.Parameter(
     default=False,
     annotation=Annotated[
         bool, typer.Option("--help-all", callback=_help_all, is_eager=True, help="Show all options and exit.")
+    ],
+)
+_QUIET: Final = inspect.Parameter(
+    "quiet",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool, typer.Option("--quiet", "-q", rich_help_panel=OUT, help="Print results, warnings and errors only.")
     ],
 )

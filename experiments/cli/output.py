@@ -1,8 +1,6 @@
 """Answering: how a command ends (its exit status), and what it says where (answer on stdout, the rest on stderr)."""
 
 import contextlib
-import functools
-import inspect
 import json
 import os
 import re
@@ -11,7 +9,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from types import FrameType
-from typing import Annotated, Any, Final, Self
+from typing import Any, Final, NoReturn, Self
 
 import typer
 from rich import box
@@ -20,8 +18,6 @@ from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
-
-from experiments.option import OUT
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -34,64 +30,48 @@ _WIDTH: Final = 160
 _AGAIN_S: Final = 0.05
 
 _QUIET: Final[ContextVar[bool]] = ContextVar("quiet", default=False)
-_OPTION: Final = inspect.Parameter(
-    "quiet",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=False,
-    annotation=Annotated[
-        bool, typer.Option("--quiet", "-q", rich_help_panel=OUT, help="Print results, warnings and errors only.")
-    ],
-)
-"""What `cli_command` adds to the options of each command."""
 
 
-def cli_command(command: Callable[..., int]) -> Callable[..., None]:
-    """Return a command that ends with the exit status that it returns, and reports a user's mistake in one line.
+def end_with(answer: Callable[[], int], *, quiet: bool, json: bool) -> NoReturn:
+    """End with the exit status that a function returns, and report a user's mistake in one line.
 
-    With ``json=True`` among its arguments, a mistake is also reported as a JSON object on stdout. It has one more
-    option: with ``--quiet``, it prints no more than results, warnings and errors.
+    Parameters
+    ----------
+    answer
+        The function.
+    quiet
+        Whether no more is printed than results, warnings and errors.
+    json
+        Whether a mistake is also reported as a JSON object on stdout.
     """
+    before = _QUIET.set(quiet)
+    try:
+        from experiments.inputs import describe_error  # noqa: PLC0415  the help does not wait for the models
+        from simmodels.errors import SimModelsError, StoppedError  # noqa: PLC0415  the same
 
-    @functools.wraps(command)
-    def answered(*, quiet: bool = False, **given: Any) -> None:  # noqa: ANN401  what the command line says
-        before = _QUIET.set(quiet)
         try:
-            _answer(**given)
-        finally:
-            _QUIET.reset(before)
-
-    def _answer(**given: Any) -> None:  # noqa: ANN401  the same
-        try:
-            from experiments.inputs import describe_error  # noqa: PLC0415  the help does not wait for the models
-            from simmodels.errors import SimModelsError, StoppedError  # noqa: PLC0415  the same
-
-            try:
-                with _interrupts_kept():
-                    status = command(**given)
-            except (SimModelsError, OSError, MemoryError) as error:
-                if isinstance(error, BrokenPipeError):
-                    raise
-                ours = isinstance(error, SimModelsError)
-                text = str(error) if ours else describe_error(error)
-                print_error(text)
-                if given.get("json"):
-                    print_json({"error": text})
-                status = WRONG if ours and not isinstance(error, StoppedError) else FAILED
-            if sys.stdout is not None:  # it is None if the shell closed it
-                sys.stdout.flush()
-        except KeyboardInterrupt:
-            print_error("interrupted")
-            raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or else Python complains when it flushes at its end
-            raise typer.Exit(NO_READER) from None
-        raise typer.Exit(status)
-
-    own = inspect.signature(command)
-    answered.__signature__ = own.replace(  # type: ignore[attr-defined]  # read by inspect.signature
-        parameters=[*own.parameters.values(), _OPTION], return_annotation=None
-    )
-    return answered
+            with _interrupts_kept():
+                status = answer()
+        except (SimModelsError, OSError, MemoryError) as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            ours = isinstance(error, SimModelsError)
+            text = str(error) if ours else describe_error(error)
+            print_error(text)
+            if json:
+                print_json({"error": text})
+            status = WRONG if ours and not isinstance(error, StoppedError) else FAILED
+        if sys.stdout is not None:  # it is None if the shell closed it
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        print_error("interrupted")
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or else Python complains when it flushes at its end
+        raise typer.Exit(NO_READER) from None
+    finally:
+        _QUIET.reset(before)
+    raise typer.Exit(status)
 
 
 def command_line() -> list[str]:
@@ -213,7 +193,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
 
 
 class _Console(Console):
-    """A console that prints texts as they are, and leaves a broken pipe to `cli_command`.
+    """A console that prints texts as they are, and leaves a broken pipe to `end_with`.
 
     Names come from files: brackets in them are no markup, and what a terminal would obey is escaped, here, where all
     tables and sentences pass. So cells and sentences are handed to it as plain texts.
