@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from experiments.calibration import Calibration, doubt_of_limits, percent, sentences_of
+from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import having
 from experiments.dates import date_of
@@ -48,27 +49,18 @@ _MANY: Final = 0.05
 # -- tables -----------------------------------------------------------------------------------------
 
 
-def _at(table: pd.DataFrame, trace: str, policy: str, threshold_h: object) -> pd.DataFrame:
-    """Return the rows of a policy on a trace with a threshold (None: without), by replication."""
-    if table.empty:
-        return table
-    chosen = {"trace": trace, "policy": policy, "threshold_h": threshold_h}
-    return table[having(table, chosen)].set_index("replication")
-
-
 def options_of(results: Results) -> tuple[list[Option], Option | None]:
     """Return all that a machine can have and that was run on the log, and which of it there is now.
 
     With ``--current auto`` there is now what gives waits nearest to those of the log.
     """
-    whole = results.table
-    if "mean_wait_s" in whole:  # without the weeks of tuners
-        whole = whole.dropna(subset=["mean_wait_s"])
+    if "mean_wait_s" in results.table:  # without the weeks of tuners
+        results = replace(results, table=results.table.dropna(subset=["mean_wait_s"]))
     base_h = results.factors["threshold_h"][-1]
     options = []
     for policy in (str(name) for name in results.factors["policy"] if name in FIXED):
         for threshold_h in results.factors["threshold_h"] if policy in TWELVE_ORDERS else (base_h,):
-            on_log = _at(whole, LOG, policy, threshold_h)
+            on_log = results.where(trace=LOG, policy=policy, threshold_h=threshold_h)
             if not on_log.empty:
                 options.append(_option(on_log.iloc[0], policy, threshold_h))
     current = str(results.parameters["current"])
@@ -84,7 +76,8 @@ def options_of(results: Results) -> tuple[list[Option], Option | None]:
     def on_resamples_s(option: Option) -> pd.Series:
         # What has no threshold is run beside the last.
         with_h = option.threshold_h if option.policy in TWELVE_ORDERS else base_h
-        return _at(whole, RESAMPLE, option.policy, with_h)["mean_wait_s"]
+        found = results.where(trace=RESAMPLE, policy=option.policy, threshold_h=with_h)
+        return found.set_index(REPLICATION)["mean_wait_s"]
 
     before_s = on_resamples_s(now)
     compared = {option: replace(option, changes=_changes(before_s, on_resamples_s(option))) for option in options}
