@@ -1,6 +1,5 @@
 """Advice: which order, and which threshold, would have been best on a log of one's own."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
@@ -356,9 +355,6 @@ def _measured(schedule: Schedule) -> dict[str, Any]:
 
 def _by_week(used: Sequence[int], period_s: float) -> Iterator[dict[str, Any]]:
     """Hand out one row per week: the order used in most of its periods; of several, the first in the list of orders."""
-    weeks: dict[int, Counter[int]] = {}
-    for period, order in enumerate(used):
-        weeks.setdefault(int(period * period_s // WEEK), Counter())[order] += 1
-    for week, counted in weeks.items():
-        most = min(counted, key=lambda order: (-counted[order], order))
-        yield {"week": week, "used": TWELVE_ORDERS[most]}
+    week = (np.arange(len(used)) * period_s // WEEK).astype(int)
+    for number, orders in pd.Series(used).groupby(week):
+        yield {"week": number, "used": TWELVE_ORDERS[orders.mode().iloc[0]]}
