@@ -8,7 +8,7 @@ import numpy as np
 from rich.table import Table
 
 from experiments.calibration import doubt_of_limits
-from experiments.campaigns.statistics import Effect, bootstrap
+from experiments.campaigns.statistics import Effect, bootstrap, compared
 from experiments.cli.derive import command
 from experiments.cli.output import DONE, Steps, command_line, listing, print_json, print_note, print_table
 from experiments.inputs import WorkloadFile, named_priority, notes_of
@@ -131,17 +131,13 @@ def _orders(judged: _Judged, mine: str, as_it_was: float | None) -> Table:
 
 def _verdict(judged: _Judged, mine: str, count: int) -> str:
     """Say against which orders the one that was learned does better, and how sure that is."""
-    said: dict[str, list[str]] = {"better than": [], "worse than": [], "not clearly different from": []}
-    for name, (_, effect) in judged.items():
-        if effect is None:
-            continue
-        low, high = effect.low, effect.high
-        kind = "not clearly different from"
-        if low is not None and high is not None and high < 0:
-            kind = "better than"
-        elif low is not None and high is not None and low > 0:
-            kind = "worse than"
-        said[kind].append(name)
+    effects = {name: effect for name, (_, effect) in judged.items() if effect is not None}
+    better, worse = (
+        [name for name, effect in effects.items() if compared(effect, {bound: 0.0})[0]]
+        for bound in ("less_than", "more_than")
+    )
+    others = [name for name in effects if name not in {*better, *worse}]
+    said = {"better than": better, "worse than": worse, "not clearly different from": others}
     parts = [f"{kind} {', '.join(names)}" for kind, names in said.items() if names]
     return f"On {count} windows held out, {mine} is {'; '.join(parts)}."
 
