@@ -19,12 +19,13 @@ _CAUTION: Final = 4
 _ROUNDING: Final = 1e-12
 
 
-class Deciding(NamedTuple):
-    """The member that decides a sentence about all of several, and of how many it is one."""
+class Evidence(NamedTuple):
+    """What a sentence is judged by, what is to be said of it, and which of how many members it is."""
 
-    name: str
     effect: Effect
-    members: int
+    note: str = ""
+    member: str = ""
+    members: int = 1
 
 
 def mean_among(values: ArrayLike, members: int = 1, *, seed: int = 0) -> Effect:
@@ -68,7 +69,7 @@ def mean_among(values: ArrayLike, members: int = 1, *, seed: int = 0) -> Effect:
     return Effect(own.estimate, own.estimate - reach, own.estimate + reach, len(found), confidence)
 
 
-def everywhere(members: Mapping[str, Measured], bounds: Mapping[str, float]) -> Deciding:
+def everywhere(members: Mapping[str, Measured], bounds: Mapping[str, float]) -> Evidence:
     """Return the member that decides whether all of several keep to bounds, with the interval by which it does.
 
     All of them keep to the bounds if the interval of 95 % of each does, with no correction for how many there are
@@ -98,13 +99,13 @@ def everywhere(members: Mapping[str, Measured], bounds: Mapping[str, float]) -> 
     count = len(own)
     farthest_first = sorted(own, key=excess, reverse=True)
     if count == 1 or all(compared(effect, bounds)[0] for effect in own.values()):
-        return Deciding(farthest_first[0], own[farthest_first[0]], count)
+        return Evidence(own[farthest_first[0]], member=farthest_first[0], members=count)
     doubtful = [name for name in farthest_first if not compared(own[name], bounds)[0]]
     for name in doubtful:
         wide = members[name](count) if compared(own[name], bounds)[1] else own[name]
         if wide is not own[name] and compared(wide, bounds)[1]:
-            return Deciding(name, wide, count)
-    return Deciding(doubtful[0], members[doubtful[0]](count), count)
+            return Evidence(wide, member=name, members=count)
+    return Evidence(members[doubtful[0]](count), member=doubtful[0], members=count)
 
 
 def combined(effects: Sequence[Effect], statistic: Callable[[Sequence[float]], float]) -> Effect:

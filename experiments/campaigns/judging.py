@@ -17,7 +17,7 @@ import pandas as pd
 
 from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.claims import Claim, Scope
-from experiments.campaigns.families import Measured, everywhere, largest, mean_among
+from experiments.campaigns.families import Evidence, Measured, everywhere, largest, mean_among
 from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Compared, Point, Sentence, names_of
 from experiments.campaigns.statistics import Effect
@@ -30,15 +30,6 @@ Family: TypeAlias = Mapping[str, "Values | Measured"]
 
 NOTHING: Final = pd.Series(dtype=float, index=pd.Index([], name=REPLICATION))
 """The values of what was not run."""
-
-
-class Evidence(NamedTuple):
-    """What a claim is judged by, which of how many members it is, and what is to be said of it."""
-
-    effect: Effect
-    note: str = ""
-    member: str = ""
-    members: int = 1
 
 
 OwnMeasure: TypeAlias = Callable[[Any, Sentence, Sequence[str]], "Family | Evidence | Effect | None"]
@@ -331,8 +322,7 @@ def deciding(found: StudyResults, family: Family, compared: Compared) -> Evidenc
         return None
     if compared.judge == "largest":
         return Evidence(largest(members), note)
-    name, effect, count = everywhere(members, compared.bounds)
-    return Evidence(effect, note, name, count)
+    return everywhere(members, compared.bounds)._replace(note=note)
 
 
 def evidence_on(found: StudyResults, said: Sentence, on: Sequence[str]) -> Evidence | None:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.claims import Claim
-from experiments.campaigns.judging import NOTHING, Evidence, StudyResults, Values, judge
+from experiments.campaigns.families import Evidence
+from experiments.campaigns.judging import NOTHING, StudyResults, Values, judge
 from experiments.campaigns.sentences import Compared, Point, Sentence, read_sentences
 from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows
 from experiments.studies.cross import settings

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from experiments.campaigns.cell import REPLICATION
-from experiments.campaigns.judging import Evidence, StudyResults, Values
+from experiments.campaigns.families import Evidence
+from experiments.campaigns.judging import StudyResults, Values
 from experiments.campaigns.sentences import Sentence
 from experiments.campaigns.statistics import bootstrap
 from experiments.studies.naming import log_name

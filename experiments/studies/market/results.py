@@ -14,7 +14,8 @@ from typing import Any, Final
 import pandas as pd
 
 from experiments.campaigns.claims import Scope
-from experiments.campaigns.judging import NOTHING, Evidence, Member, StudyResults, Values
+from experiments.campaigns.families import Evidence
+from experiments.campaigns.judging import NOTHING, Member, StudyResults, Values
 from experiments.campaigns.paper import read_numbers
 from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Compared, Point, Sentence, names_of

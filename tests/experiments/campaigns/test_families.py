@@ -38,7 +38,7 @@ def means(values: np.ndarray) -> dict[str, Measured]:
 
 def test_all_keep_to_a_bound_if_the_interval_of_95_percent_of_each_does() -> None:
     decided = everywhere({"a": effect(0.5, 0.1), "b": effect(0.8, 0.1), "c": effect(-3, 0.1)}, BELOW)
-    assert (decided.name, decided.members) == ("b", 3)
+    assert (decided.member, decided.members) == ("b", 3)
     assert decided.effect == Effect(0.8, 0.8 - 0.1, 0.8 + 0.1, 10, 0.95)
 
 
@@ -50,7 +50,7 @@ def test_not_all_do_only_if_the_longer_interval_of_a_member_is_outside() -> None
     assert compared(decided.effect, BELOW) == (False, False)
     assert compared(everywhere({"b": effect(1.15, 0.1)}, BELOW).effect, BELOW) == (False, True), "nothing to correct"
     # The farthest may be too uncertain to decide, where a nearer one is certain.
-    assert everywhere({"a": effect(1.3, 0.1), "b": effect(2.0, 1.5)}, BELOW).name == "a"
+    assert everywhere({"a": effect(1.3, 0.1), "b": effect(2.0, 1.5)}, BELOW).member == "a"
 
 
 def test_equivalence_needs_all_members_within_both_bounds_and_an_interval_of_each() -> None:

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from experiments.campaigns.claims import Claim, Scope
-from experiments.campaigns.judging import Evidence, Family, StudyResults, Values, by_replication, judge
+from experiments.campaigns.families import Evidence
+from experiments.campaigns.judging import Family, StudyResults, Values, by_replication, judge
 from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Compared, Sentence
 from experiments.campaigns.statistics import Effect
