@@ -19,11 +19,11 @@ _SAID: Final = re.compile(r'``"(\w+)"``:? \(?([^);.]*)')
 
 
 class Topic(NamedTuple):
-    """A topic of `list`: its title, the columns of its table, one row per name, and what the letters stand for."""
+    """A topic of `list`: its title, one row per name, the columns of its table, and what the letters stand for."""
 
     title: str
-    columns: str
     rows: Callable[[], Iterable[Mapping[str, Any]]]
+    columns: str = "name about"
     letters: str = ""
 
 
@@ -48,36 +48,35 @@ def _of_option(option: str) -> Callable[[], Iterable[Mapping[str, Any]]]:
 CHOICES: Final[Mapping[str, Topic]] = {
     "orders": Topic(
         "orders of a queue",
-        "name about formula source",
         lambda: [
             _of(ORDERS, order, "name", "about", "formula", "source", "needs", "moving") for order in orders().values()
         ],
+        "name about formula source",
         " (r submit, p estimate or limit, q cores, w wait; the least value goes first)",
     ),
     "bids": Topic(
         "bids of workflows",
-        "name about wins formula source",
         lambda: [_of(BIDS, bid, "name", "about", "wins", "formula", "source", "needs") for bid in bids().values()],
+        "name about wins formula source",
     ),
-    "backfillings": Topic("backfillings", "name about", _of_option("backfilling")),
-    "decide": Topic("--decide: when a queue decides", "name about", _of_option("decide")),
-    "overrun": Topic("--overrun: what happens to a job that reaches its limit", "name about", _of_option("overrun")),
-    "engines": Topic("engines: all give the same schedule", "name about", lambda: _abouts(ENGINES)),
-    "heuristics": Topic("heuristics on machines", "name about", lambda: _abouts(HEURISTICS)),
-    "routers": Topic("routers before several clusters", "name about", lambda: _abouts(ROUTERS)),
+    "backfillings": Topic("backfillings", _of_option("backfilling")),
+    "decide": Topic("--decide: when a queue decides", _of_option("decide")),
+    "overrun": Topic("--overrun: what happens to a job that reaches its limit", _of_option("overrun")),
+    "engines": Topic("engines: all give the same schedule", lambda: _abouts(ENGINES)),
+    "heuristics": Topic("heuristics on machines", lambda: _abouts(HEURISTICS)),
+    "routers": Topic("routers before several clusters", lambda: _abouts(ROUTERS)),
     "metrics": Topic(
         f"metrics of --json (wait_s to slr as {', '.join(f'{each}_' for each in STATISTICS)})",
-        "name about",
         lambda: _abouts(IN_WORDS),
     ),
-    "studies": Topic("studies to run", "name about", lambda: _abouts(dict(listed()))),
+    "studies": Topic("studies to run", lambda: _abouts(dict(listed()))),
     "filters": Topic(
         "filters for --clean",
-        "name about reasons",
         lambda: [
             {"name": each.name, "about": each.about, "reasons": [step.reason for step in each.steps]}
             for each in FILTERS.values()
         ],
+        "name about reasons",
     ),
 }
 TOPICS: Final = tuple(CHOICES)
