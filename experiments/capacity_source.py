@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -14,10 +14,8 @@ from simmodels.ground.numbers import MOST, as_integer
 from workloads.capacities import capacity_from, capacity_walk, read_series
 
 _WALK: Final = re.compile(r"\s*([0-9]{1,6})\s*:\s*([0-9]{1,6})\s*:([^:]+)")
-_OF_SERIES: Final = {
-    "column": None, "per_machine": 1.0, "min_machines": 0, "max_machines": None, "series_from_s": 0.0, "repeat": False
-}  # fmt: skip
-"""What goes with a series only, and what it is by default."""
+_OF_SERIES: Final = ("column", "per_machine", "min_machines", "max_machines", "series_from_s", "repeat")
+"""What goes with a series only."""
 _MOST: Final = 1_000_000  # machines: a series of more is one with a forgotten unit
 
 
@@ -101,7 +99,8 @@ class CapacitySource:
         require_known("mode", self.mode, CAPACITY_MODES)
         most = MOST if self.max_machines is None else as_integer("--max-machines", self.max_machines, 0)
         as_integer("--min-machines", self.min_machines, 0, most)
-        without = [name for name, default in _OF_SERIES.items() if getattr(self, name) != default]
+        chosen = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
+        without = [name for name in _OF_SERIES if name in chosen]
         if self.walk is not None and without:
             raise RequestError(f"{flag_of(without[0])} has no effect on --walk", "give --series instead, or omit it")
 

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from experiments.campaigning import show_differences
 from experiments.campaigns.against import kept_runs
-from experiments.campaigns.claims import Claim
+from experiments.campaigns.claims import Claim, Verdict
 from experiments.campaigns.pages import page
 from experiments.campaigns.paper import Element, Paper
 from experiments.campaigns.planning.finding import find_class, find_study
@@ -26,7 +26,7 @@ from workloads.files import read_whole
 PAPERS: Final = ("regression", "selection", "market", "capacity")
 INDEX: Final = "index.html"
 _TEMPLATE: Final = "reproduction.html.j2"
-_VERDICTS: Final = ("holds", "fails", "undecided", "too few", "not judged")
+_VERDICTS: Final = get_args(Verdict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,14 +105,15 @@ def _written(campaign: Campaign, folder: Path, study: Study, results: Results, t
         for slug, table in zip(_slugs(tables), tables.values(), strict=True):
             write_csv(table, made_part(folder, "tables") / f"{slug}.csv")
             files.append(f"tables/{slug}.csv")
-        drawn = {}
+        drawn = []
         for slug, (name, figure) in zip(_slugs(figures), figures.items(), strict=True):
             from experiments.drawing import save  # noqa: PLC0415  matplotlib is slow to import: only where it draws
 
             files.append(f"figures/{slug}.svg")
             made_part(folder, "figures")
             save(figure, folder / files[-1])
-            drawn[name] = (files[-1], (folder / files[-1]).read_bytes())
+            image = base64.b64encode((folder / files[-1]).read_bytes()).decode()
+            drawn.append((name, files[-1], f"data:image/svg+xml;base64,{image}"))
         if claims:
             files.append(f"{CLAIMS}.csv")
             write_csv(claims_table(claims), folder / files[-1])
@@ -228,7 +229,7 @@ def _write_texts(folder: Path, texts: Mapping[str, str]) -> list[str]:
 def _page(
     campaign: Campaign,
     tables: Mapping[str, pd.DataFrame],
-    figures: Mapping[str, tuple[str, bytes]],
+    figures: Sequence[tuple[str, str, str]],
     claims: Sequence[Claim],
     findings: Sequence[str],
     files: Sequence[str],
@@ -256,10 +257,7 @@ def _page(
         enough=ENOUGH,
         most_open=_MOST_OPEN_ROWS,
         elements=elements_of(campaign.plan.study, files, claims),
-        figures=[
-            (name, path, f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}")
-            for name, (path, content) in figures.items()
-        ],
+        figures=figures,
         tables=[_shown(name, slug, table) for slug, (name, table) in zip(_slugs(tables), tables.items(), strict=True)],
         runs=runs,
         failures=failures[:_MOST_FAILURES],
