@@ -14,22 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
-from experiments.drawing import (
-    DURATIONS,
-    INK,
-    OUTSIDE,
-    PALE_INK,
-    PALETTE,
-    STYLE,
-    Figure,
-    as_label,
-    grouped,
-    headline,
-    put_title,
-    save,
-    time_axis,
-    window_of,
-)
+from experiments import drawing
+from experiments.drawing import DURATIONS, INK, OUTSIDE, PALE_INK, PALETTE, STYLE, Figure, save
 from experiments.gantt import gantt
 from experiments.inputs import count_of
 from simmodels.errors import RequestError, must_be, require_known
@@ -94,18 +80,18 @@ def utilisation_and_queue(
     >>> len(figure.axes)
     2
     """
-    window_s = window_of(schedule, start_s, end_s)
+    window_s = drawing.window_of(schedule, start_s, end_s)
     used, queue = _Steps.of(schedule.cores_used(), window_s), _Steps.of(schedule.queue_length(), window_s)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=size_in, layout="constrained")
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-        unit_s = time_axis(lower, window_s, schedule.workload)
-        put_title(upper, title or headline("Machine and queue", schedule))
+        unit_s = drawing.time_axis(lower, window_s, schedule.workload)
+        drawing.put_title(upper, title or drawing.headline("Machine and queue", schedule))
         _draw_steps(upper, used, unit_s, PALETTE[0], "cores in use")
         _draw_steps(lower, queue, unit_s, PALETTE[5], "jobs waiting")
         share = 100 * used.average() / schedule.cores
-        _note(upper, f"mean {grouped(float(f'{used.average():.4g}'))} ({share:.1f} %)", PALETTE[0])
-        _note(lower, f"mean {grouped(float(f'{queue.average():.4g}'))}", PALETTE[5])
+        _note(upper, f"mean {drawing.grouped(float(f'{used.average():.4g}'))} ({share:.1f} %)", PALETTE[0])
+        _note(lower, f"mean {drawing.grouped(float(f'{queue.average():.4g}'))}", PALETTE[5])
         upper.set_ylim(0, schedule.cores * 1.12)
         upper.axhline(schedule.cores, color=INK, linewidth=0.9, linestyle="--")
         place = (0.005, schedule.cores * 1.015)
@@ -173,7 +159,7 @@ def _draw_steps(axes: Axes, steps: _Steps, unit_s: float, ink: str, label: str) 
     axes.stairs(steps.mean, edges, baseline=None, color=ink, linewidth=0.9)
     axes.set_ylabel(label)
     axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
-    axes.yaxis.set_major_formatter(FuncFormatter(grouped))
+    axes.yaxis.set_major_formatter(FuncFormatter(drawing.grouped))
     axes.grid(axis="y")
 
 
@@ -263,7 +249,7 @@ def distributions(
             if len(set(counts)) == 1:
                 labels, parts[1] = list(values), f"{parts[1]}, {counts[0]}"
             title = ": ".join(parts)
-        put_title(upper, title)
+        drawing.put_title(upper, title)
         most = max(float(value[-1]) for value in values.values())
         _quantity_axis(lower, label, max(most, 10.0) * 1.3, timed=what != "bounded_slowdown")
         for row, value in enumerate(values.values()):
@@ -271,10 +257,10 @@ def distributions(
             _draw_shares(upper, value, ink, dashes)
             _draw_box(lower, value, row, ink, dashes)
             mean = float(value.mean())
-            text = grouped(float(f"{mean:.4g}")) if what == "bounded_slowdown" else duration(mean)
+            text = drawing.grouped(float(f"{mean:.4g}")) if what == "bounded_slowdown" else duration(mean)
             lower.annotate(text, (1.01, row), xycoords=("axes fraction", "data"), va="center", annotation_clip=False)
         lower.annotate("mean", (1.01, 1), xycoords="axes fraction", va="bottom", color=PALE_INK)
-        lower.set_yticks(range(len(values)), map(as_label, labels))
+        lower.set_yticks(range(len(values)), map(drawing.as_label, labels))
         lower.set_ylim(len(values) - 0.4, -0.6)
         lower.tick_params(axis="y", length=0)
         lower.grid(axis="x")
@@ -311,7 +297,7 @@ def _quantity_axis(axes: Axes, label: str, right: float, *, timed: bool) -> None
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value_s, _: DURATIONS.get(value_s, "")))
         axes.xaxis.set_minor_locator(NullLocator())
     else:
-        axes.xaxis.set_major_formatter(FuncFormatter(grouped))
+        axes.xaxis.set_major_formatter(FuncFormatter(drawing.grouped))
 
 
 def _draw_shares(axes: Axes, values: NDArray[np.float64], ink: str, dashes: str) -> None:

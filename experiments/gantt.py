@@ -15,21 +15,8 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from experiments.drawing import (
-    DURATIONS,
-    INK,
-    OTHERS,
-    OUTSIDE,
-    PALETTE,
-    STYLE,
-    Figure,
-    grouped,
-    headline,
-    put_title,
-    size_in,
-    time_axis,
-    window_of,
-)
+from experiments import drawing
+from experiments.drawing import DURATIONS, INK, OTHERS, OUTSIDE, PALETTE, STYLE, Figure
 from experiments.gantt_boxes import GAP, KINDS, MOST_PANELS, Boxes, Panel, boxes_of, corners_of, heights_of
 from experiments.inputs import count_of
 from simmodels.errors import require_known
@@ -136,13 +123,13 @@ def gantt(
             if few:
                 _label_boxes(axes, panel, boxes[panel], unit_s, float(share))
             if several:
-                put_title(axes, _caption(panel, window_s))
+                drawing.put_title(axes, _caption(panel, window_s))
             if axes is not rows[-1]:
                 axes.set_xlabel("")
         if title and several:
             figure.suptitle(title)
         elif not several:
-            put_title(rows[0], title or headline("Gantt chart", panels[0].schedule))
+            drawing.put_title(rows[0], title or drawing.headline("Gantt chart", panels[0].schedule))
         if colour in _SCALES:
             _add_scale(figure, list(rows), colour, _longest(shown, colour))
         unique = list({entry.get_label(): entry for entry in entries}.values())
@@ -165,7 +152,7 @@ def simulated_window(
 ) -> tuple[float, float]:
     """Return the window to draw: by default what was simulated, as far as the schedule knows it."""
     low, high = (None, None) if schedule.window is None else schedule.simulated_s
-    return window_of(schedule, low if start_s is None else start_s, high if end_s is None else end_s)
+    return drawing.window_of(schedule, low if start_s is None else start_s, high if end_s is None else end_s)
 
 
 # -- colours ----------------------------------------------------------------------------------------
@@ -204,7 +191,7 @@ def _inks(
     names = [f"user {user}" if user >= 0 else "user unknown" for user in users[by_use[~np.isnan(used[by_use])]]]
     entries: list[Artist] = [Patch(color=ink, label=label) for ink, label in zip(PALETTE, names, strict=False)]
     if len(names) > len(PALETTE):
-        entries.append(Patch(color=OTHERS, label=f"{grouped(len(names) - len(PALETTE))} other users"))
+        entries.append(Patch(color=OTHERS, label=f"{drawing.grouped(len(names) - len(PALETTE))} other users"))
     return inks, entries
 
 
@@ -253,19 +240,19 @@ def _add_scale(figure: Figure, axes: list[Axes], colour: Colouring, most_s: floa
 
 def _set_axes(axes: Axes, panel: Panel, window_s: tuple[float, float], share: float) -> float:
     """Set the axes of a panel that has this share of the figure's height; return the unit of time."""
-    spec, unit_s = panel.spec, time_axis(axes, window_s, panel.schedule.workload)
+    spec, unit_s = panel.spec, drawing.time_axis(axes, window_s, panel.schedule.workload)
     axes.set_ylim(0, panel.top)
     what = "machine" if panel.by_machine else "core"
     if len(panel.schedule.clusters) > 1:
         what = spec.name if spec.kind is None or spec.kind in spec.name else f"{spec.name}\n{spec.kind}"
     axes.set_ylabel(what)
-    ticks = max(2, round(1.4 * share * size_in(axes)[1]))
+    ticks = max(2, round(1.4 * share * drawing.size_in(axes)[1]))
     locator = MaxNLocator(ticks, integer=True, min_n_ticks=1, steps=[1, 2, 4, 5, 10])
     axes.yaxis.set_major_locator(locator)
-    axes.yaxis.set_major_formatter(FuncFormatter(grouped))
+    axes.yaxis.set_major_formatter(FuncFormatter(drawing.grouped))
     if panel.by_machine:  # the number of a machine stands in the middle of its row
         rows = [row for row in locator.tick_values(0, panel.top - 1) if 0 <= row < panel.top]
-        axes.set_yticks(np.array(rows) + 0.5, labels=[grouped(row) for row in rows])
+        axes.set_yticks(np.array(rows) + 0.5, labels=[drawing.grouped(row) for row in rows])
     axes.spines[["top", "right"]].set_visible(True)
     return unit_s
 
@@ -336,7 +323,7 @@ def _draw_boxes(
 def _label_boxes(axes: Axes, panel: Panel, boxes: Boxes, unit_s: float, share: float) -> None:
     """Write each job's number on its largest rectangle, if there is room."""
     low, high = axes.get_xlim()
-    width_in, height_in = size_in(axes)
+    width_in, height_in = drawing.size_in(axes)
     # The axes take about nine tenths of the width and eight tenths of the height; 72 points are an inch.
     points_x, points_y = 0.88 * 72 * width_in / (high - low), 0.78 * 72 * share * height_in / panel.top
     area = boxes.area()

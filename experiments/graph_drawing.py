@@ -12,19 +12,8 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from experiments.drawing import (
-    INK,
-    OTHERS,
-    OUTSIDE,
-    PALE_INK,
-    PALETTE,
-    STYLE,
-    Figure,
-    as_label,
-    grouped,
-    put_title,
-    time_axis,
-)
+from experiments import drawing
+from experiments.drawing import INK, OTHERS, OUTSIDE, PALE_INK, PALETTE, STYLE, Figure, as_label
 from experiments.inputs import count_of
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import as_instance
@@ -147,7 +136,7 @@ def draw_graph(
     ]
     edges = np.array(pairs, np.int64).reshape(-1, 3)  # rows of tasks, and whether it is on the critical path
     at, until, y = _layout(nodes, edges, x)
-    left_out = f", {grouped(len(drawn) - len(tasks))} never started" if len(drawn) > len(tasks) else ""
+    left_out = f", {drawing.grouped(len(drawn) - len(tasks))} never started" if len(drawn) > len(tasks) else ""
     name = drawn.graph["name"] or f"job {drawn.graph['job_id']}"
     with mpl.rc_context(STYLE):
         own = Figure(figsize=(9.0, min(9.0, 2.2 + 0.32 * float(np.ptp(y)))), layout="constrained")
@@ -167,7 +156,7 @@ def draw_graph(
         above = 1.0 if ax is None else 1.5 + 0.2 * float(np.ptp(y))  # room for the legend
         axes.set(ylim=(y.min() - 1.0, y.max() + above), yticks=[])
         axes.spines[["left", "right", "top"]].set_visible(False)
-        put_title(axes, title or f"{name}: {count_of(len(drawn), 'task')}{left_out}")
+        drawing.put_title(axes, title or f"{name}: {count_of(len(drawn), 'task')}{left_out}")
         if ax is None:
             own.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 6))
         else:
@@ -235,7 +224,7 @@ def _label_axis(axes: Axes, x: str, window: tuple[float, float]) -> float:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set(xlim=(low - 0.5, high + 0.5), xlabel="level")
         return 1.0
-    unit_s = time_axis(axes, (low, high))
+    unit_s = drawing.time_axis(axes, (low, high))
     edge = 0.02 * (high - low)
     axes.set_xlim((low - edge) / unit_s, (high + edge) / unit_s)
     if x == "rank":
