@@ -114,7 +114,7 @@ def _size_of(log: Workload) -> int:
 # -- one run ----------------------------------------------------------------------------------------
 
 
-def run_order(log: Workload, cell: Cell, name: str) -> Schedule:
+def _run_order(log: Workload, cell: Cell, name: str) -> Schedule:
     """Return the schedule of a cell's resample under one order, with its threshold or, if it says so, without."""
     options = _options_of(cell) | {"order": name.removesuffix(UNBOUNDED)}
     if name.endswith(UNBOUNDED):
@@ -122,13 +122,13 @@ def run_order(log: Workload, cell: Cell, name: str) -> Schedule:
     return simulate(_trace_of(log, cell), cores=_size_of(log), engine=cell["engine"], **options)
 
 
-def run_logged(log: Workload, cell: Cell, order: str) -> Schedule:
+def _run_logged(log: Workload, cell: Cell, order: str) -> Schedule:
     """Return the schedule of the log itself under an order; its zero is its first submit."""
     jobs = log.take(log.known()).shift()
     return simulate(jobs, cores=_size_of(log), engine=cell["engine"], order=order, **_options_of(cell))
 
 
-def run_strategy(log: Workload, cell: Cell, name: str) -> tuple[Schedule, list[int]]:
+def _run_strategy(log: Workload, cell: Cell, name: str) -> tuple[Schedule, list[int]]:
     """Return the schedule of a cell's resample under a strategy, and the place of the order that each period used."""
     kind, period = name.split()
     trace, options = _trace_of(log, cell), QueueOptions.checked(**_options_of(cell))
@@ -189,7 +189,7 @@ def strategy_of(kind: str, period: str, variant: str, of: Mapping[str, Any]) -> 
 # -- its rows ---------------------------------------------------------------------------------------
 
 
-def shares_of(used: Sequence[int], period_s: float, weeks: int) -> NDArray[np.float64]:
+def _shares_of(used: Sequence[int], period_s: float, weeks: int) -> NDArray[np.float64]:
     """Return float64[weeks, orders], in which share of the periods of a week an order was used."""
     shares = np.zeros((weeks, len(TWELVE_ORDERS)))
     week = (np.arange(len(used)) * period_s // WEEK).astype(int)
@@ -200,16 +200,25 @@ def shares_of(used: Sequence[int], period_s: float, weeks: int) -> NDArray[np.fl
     return divided
 
 
-def rows_of(schedule: Schedule, shares: NDArray[np.float64] | None, weeks: int) -> Iterator[dict[str, Any]]:
-    """Hand out the rows of a resample; what ends after the last week counts in it, so that the weeks add up to all.
+def rows_of(cell: Cell, log: Workload) -> Iterator[dict[str, Any]]:
+    """Hand out the rows of a cell, one per week.
 
-    A job counts in the week in which it finishes, as in figures 2 to 4 of the paper.
+    A job counts in the week in which it finishes, as in figures 2 to 4 of the paper. Of a resample, what ends after the
+    last week counts in it, so that the weeks add up to all.
     """
+    strategy, weeks, shares = cell["strategy"], cell["weeks"], None
+    if strategy.endswith(LOGGED):
+        return _rows_of_log(_run_logged(log, cell, strategy.removesuffix(LOGGED)), log)
+    if strategy.removesuffix(UNBOUNDED) in TWELVE_ORDERS:
+        schedule = _run_order(log, cell, strategy)
+    else:
+        schedule, used = _run_strategy(log, cell, strategy)
+        shares = _shares_of(used, PERIODS[strategy.split()[1]], weeks)
     week = np.clip(schedule.end_s // WEEK, 0, weeks - 1).astype(int)
     return _weekly(schedule, week, weeks, shares, {})
 
 
-def rows_of_log(schedule: Schedule, log: Workload) -> Iterator[dict[str, Any]]:
+def _rows_of_log(schedule: Schedule, log: Workload) -> Iterator[dict[str, Any]]:
     """Hand out the rows of the log itself: the weeks of its first year, the last with what the log is."""
     week = (schedule.end_s // WEEK).astype(int)
     span_s = float(np.ptp(log.submit_s)) if len(log) else 0.0

@@ -29,11 +29,6 @@ from experiments.studies.selection.settings import (
     input_of,
     read_log,
     rows_of,
-    rows_of_log,
-    run_logged,
-    run_order,
-    run_strategy,
-    shares_of,
     strategy_of,
 )
 from experiments.studies.selection.tables import make_tables, sentences
@@ -113,15 +108,7 @@ class Selection(Study):
 
     def run_cell(self, cell: Cell) -> Rows:
         """Return one row per week: the waits of jobs that ended in it, the orders used; the last row has the sums."""
-        log = cell.inputs[input_of(cell["workload"], cell["variant"])]
-        strategy: str = cell["strategy"]
-        weeks: int = cell["weeks"]
-        if strategy.endswith(LOGGED):
-            return list(rows_of_log(run_logged(log, cell, strategy.removesuffix(LOGGED)), log))
-        if strategy.removesuffix(UNBOUNDED) in TWELVE_ORDERS:
-            return list(rows_of(run_order(log, cell, strategy), None, weeks))
-        schedule, used = run_strategy(log, cell, strategy)
-        return list(rows_of(schedule, shares_of(used, PERIODS[strategy.split()[1]], weeks), weeks))
+        return list(rows_of(cell, cell.inputs[input_of(cell["workload"], cell["variant"])]))
 
     # -- what is reported ---------------------------------------------------------------------------
 
