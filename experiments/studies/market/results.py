@@ -65,6 +65,21 @@ def by_load(results: Results, measure: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def make_tables(results: Results) -> dict[str, pd.DataFrame]:
+    """Return value and starvation by load and by size, and what other rules change."""
+    return {
+        "mean value by load": by_load(results, "value"),
+        "mean starved fraction by load": by_load(results, "starved"),
+        "SLR by tenth of execution time": by_decile(results, "slr"),
+        "starved fraction by tenth of execution time": by_decile(results, "starved"),
+        "SLR by tenth of volume": by_decile(results, "volume_slr"),
+        "starved fraction by tenth of volume": by_decile(results, "volume_starved"),
+        "against an independent program": _against_prototype(results),
+        "other rules against plain": by_rule(results),
+        "each workflow alone on the empty platform": _alone(results),
+    }
+
+
 def _bids(results: Results) -> list[str]:
     """Return the bids, in the order of the study, without the plans of workflows alone."""
     table = results.table
@@ -72,7 +87,7 @@ def _bids(results: Results) -> list[str]:
     return [bid for bid in results.texts("bid") if bid in auctioned]
 
 
-def against_prototype(results: Results) -> pd.DataFrame:
+def _against_prototype(results: Results) -> pd.DataFrame:
     """Return our means beside the prototype's: one row per end, load, bid and measure."""
     rows = []
     for end, measure in product(results.texts("end"), ("value", "starved")):
@@ -127,7 +142,7 @@ def by_rule(results: Results) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def alone(results: Results) -> pd.DataFrame:
+def _alone(results: Results) -> pd.DataFrame:
     """Return how long workflows take that have the platform to themselves: one row per plan or bid."""
     rows = results.where(rule=ALONE)
     if rows.empty:

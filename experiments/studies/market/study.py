@@ -21,15 +21,7 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.study import Design, Scale, Study
 from experiments.studies.market.claims import make_claims
 from experiments.studies.market.paper import ELEMENTS, PAPER, printed_numbers
-from experiments.studies.market.results import (
-    MarketResults,
-    against_prototype,
-    alone,
-    by_decile,
-    by_load,
-    by_rule,
-    conclusions,
-)
+from experiments.studies.market.results import MarketResults, conclusions, make_tables
 from experiments.studies.market.settings import ALONE, LOADS, PLAIN
 from experiments.workflow_inputs import parse_clusters
 from simmodels.engine import Engine
@@ -169,18 +161,7 @@ class Market(Study):
 
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return the paper's numbers beside ours, value and starvation by load and by size, what rules change."""
-        return {
-            "printed and ours": printed_numbers(results),
-            "mean value by load": by_load(results, "value"),
-            "mean starved fraction by load": by_load(results, "starved"),
-            "SLR by tenth of execution time": by_decile(results, "slr"),
-            "starved fraction by tenth of execution time": by_decile(results, "starved"),
-            "SLR by tenth of volume": by_decile(results, "volume_slr"),
-            "starved fraction by tenth of volume": by_decile(results, "volume_starved"),
-            "against an independent program": against_prototype(results),
-            "other rules against plain": by_rule(results),
-            "each workflow alone on the empty platform": alone(results),
-        }
+        return {"printed and ours": printed_numbers(results), **make_tables(results)}
 
     def findings(self, results: Results) -> Sequence[str]:
         """Return which bid is best at which load, and what the other rules change."""
