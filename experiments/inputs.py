@@ -60,6 +60,18 @@ def parts(texts: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(part.strip() for text in several for part in text.split(",") if part.strip())
 
 
+def in_file(text: str) -> tuple[str, str]:
+    """Return the file and the name in ``path/to/file.py:name``: no name of a file alone, and no file of what has none.
+
+    Examples
+    --------
+    >>> in_file("mine/orders.py:short"), in_file("orders.py"), in_file("SAF")
+    (('mine/orders.py', 'short'), ('orders.py', ''), ('', ''))
+    """
+    path, _, name = (text, "", "") if text.lower().endswith(".py") else text.rpartition(":")
+    return (path, name) if path.lower().endswith(".py") else ("", "")
+
+
 # -- workloads --------------------------------------------------------------------------------------
 
 
@@ -245,6 +257,12 @@ def notes_of(counts: Mapping[str, int]) -> list[str]:
     return [f"{key}: {count:,}" for key, count in counts.items() if count and key not in _UNREMARKABLE]
 
 
+def introduced(log: Workload, where: str) -> Iterator[str]:
+    """Hand out what came in, and what became of it, a line each."""
+    yield f"{log.name}: {count_of(len(log), 'job')} for {where}"
+    yield from (f"  {line}" for line in notes_of(log.counts))
+
+
 def named_limits(text: str) -> Limits | str:
     """Return the limits of a file; or `FITTED`, for those that are fitted to the log when it is read."""
     return FITTED if text == FITTED else Limits.read(text)
@@ -273,8 +291,8 @@ def named_priority(text: str, kind: Literal["order", "bid"] = "order") -> Priori
     """
     if text.lower().endswith(SUFFIXES):
         return _polynomial(text)
-    path, _, name = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
-    if not path.lower().endswith(".py"):
+    path, name = in_file(text)
+    if not path:
         return as_order(text) if kind == "order" else as_bid(text)
     names = {key: value for key, value in run_file(path, kind).items() if not key.startswith("__")}
     defined = {key: value for key, value in names.items() if isinstance(value, Priority)}

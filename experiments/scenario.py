@@ -10,7 +10,7 @@ import numpy as np
 from experiments.calibration import doubt_of_limits, doubt_of_size, lanes_of
 from experiments.capacity_source import CapacitySource
 from experiments.dates import instant_of
-from experiments.inputs import WorkloadFile, count_of, notes_of
+from experiments.inputs import WorkloadFile, count_of, introduced
 from experiments.option import SHARED, SUPPLY, WHERE, Group, Option, flag_of
 from experiments.policy import TARGETED
 from experiments.workflow_inputs import WorkflowFolder, parse_clusters
@@ -467,8 +467,7 @@ class ScenarioRequest:
         size = self.cores_per_machine
         where = scenario.where if size is None else f"machines of {size:,} cores"
         if log is not None:
-            yield f"{log.name}: {count_of(len(log), 'job')} for {where}"
-            yield from (f"  {line}" for line in notes_of(log.counts))
+            yield from introduced(log, where)
             yield from filter(None, [doubt_of_limits(log)])
             if self.clusters is None and self.capacity_source is None and scenario.cores is not None:
                 yield from filter(None, [doubt_of_size(log, scenario.cores)])

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from experiments.inputs import reason
+from experiments.inputs import in_file, reason
 from simmodels.errors import RequestError
 
 _STATE: Final = "XDG_STATE_HOME"
@@ -43,8 +43,7 @@ def remember(file: Path, source: bytes) -> None:
 def remember_named(texts: Iterable[str]) -> None:
     """Note the files of code that texts name, such as ``orders.py:mine``: the workers run them."""
     for text in texts:
-        path, _, _ = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
-        if path.lower().endswith(".py"):
+        if path := in_file(text)[0]:
             with suppress(OSError, ValueError):  # no such file, or no name of one
                 file = Path(path).resolve()
                 remember(file, file.read_bytes())

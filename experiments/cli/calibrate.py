@@ -11,7 +11,7 @@ from experiments.cli.derive import command
 from experiments.cli.output import DONE, Steps, command_line, listing, print_json, print_line, print_note, print_table
 from experiments.fitted import Fitted, Used
 from experiments.fitting import fit
-from experiments.inputs import WorkloadFile, notes_of
+from experiments.inputs import WorkloadFile, introduced
 from experiments.option import FITTED, OUT, Group, Json, Models, Option
 from experiments.outputs import require_writable
 from simmodels.errors import RequestError
@@ -45,9 +45,8 @@ def calibrate(
         shown.begin("reading the workload")
         log = file.read()
         fitted = fit(log, options, begin=shown.begin)
-        shown.print_note(f"{log.name}: {len(log):,} jobs for {log.max_cores:,} cores")
-        for line in notes_of(log.counts):
-            shown.print_note(f"  {line}")
+        for line in introduced(log, f"{log.max_cores:,} cores"):
+            shown.print_note(line)
     if json:
         print_json({"workload": log.name, "command": command_line(), **options.about(), **fitted.table()})
     else:

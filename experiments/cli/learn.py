@@ -11,7 +11,7 @@ from experiments.calibration import doubt_of_limits
 from experiments.campaigns.statistics import Effect, bootstrap, compared
 from experiments.cli.derive import command
 from experiments.cli.output import DONE, Steps, command_line, listing, print_json, print_note, print_table
-from experiments.inputs import WorkloadFile, named_priority, notes_of
+from experiments.inputs import WorkloadFile, introduced, named_priority
 from experiments.learning import LearningSettings
 from experiments.option import OUT, Json, Option
 from experiments.outputs import require_writable
@@ -45,9 +45,8 @@ def learn(
     with Steps(3 + len(AGAINST)) as shown:
         shown.begin("reading the workload")
         workload = log.read()
-        shown.print_note(f"{workload.name}: {len(workload):,} jobs for {workload.max_cores:,} cores")
-        for line in notes_of(workload.counts):
-            shown.print_note(f"  {line}")
+        for line in introduced(workload, f"{workload.max_cores:,} cores"):
+            shown.print_note(line)
         lesson, workload = lesson.fitted_to(workload, shown.print_note)
         jobs, held_out = lesson.parts(workload)
         shown.begin(f"{lesson.pairs:,} pairs of {lesson.trials:,} trials")

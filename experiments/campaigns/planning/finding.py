@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from experiments.campaigns.planning.declared import declared
 from experiments.campaigns.study import Study
-from experiments.inputs import run_file
+from experiments.inputs import in_file, run_file
 from simmodels.errors import RequestError, require_known
 
 _FILES: Final = (".py", ".toml")
@@ -67,8 +67,8 @@ def find_class(text: str, within: tuple[str, ...] = ()) -> type[Study]:
         if file in within:
             raise RequestError(f"{text} is based on itself", "base it on a study that does the work")
         return declared(Path(text), partial(find_class, within=(*within, file)))
-    path, _, name = text.rpartition(":") if not text.lower().endswith(".py") else (text, "", "")
-    if path.lower().endswith(".py"):
+    path, name = in_file(text)
+    if path:
         return _class_of_file(path, name)
     studies = named_studies()
     if text not in studies and (Path(text).suffix or os.path.lexists(text)):
@@ -81,8 +81,8 @@ def find_class(text: str, within: tuple[str, ...] = ()) -> type[Study]:
 
 def reference(text: str) -> str:
     """Return what stands for the same study in any other folder and process: a file by its full path."""
-    path, colon, name = text.rpartition(":") if not text.lower().endswith(_FILES) else (text, "", "")
-    return f"{Path(path).resolve()}{colon}{name}" if path.lower().endswith(_FILES) else text
+    path = text if text.lower().endswith(_FILES) else in_file(text)[0]
+    return f"{Path(path).resolve()}{text.removeprefix(path)}" if path else text
 
 
 def _class_of_file(path: str, name: str) -> type[Study]:
