@@ -62,8 +62,8 @@ class Used:
         """Return the schedule of a log."""
         given = {**options.by_name(), "limits": list(self.rows) or None}
         if self.ahead is not None:  # as a column: the code of an order with other numbers would be compiled first
-            values = values_of(log, self.ahead.by)
-            ahead_s = np.array([self.ahead.ahead_s.get(value, 0.0) for value in values.tolist()])
+            values, of = np.unique(values_of(log, self.ahead.by), return_inverse=True)
+            ahead_s = np.array([self.ahead.ahead_s.get(value, 0.0) for value in values.tolist()])[of]
             log, given["order"] = replace(log, extras={**log.extras, "ahead_s": ahead_s}), _AHEAD
         return simulate(log, cores=self.cores or log.max_cores, **given)
 
