@@ -135,6 +135,32 @@ def assert_is_slow(schedule: sm.Schedule, case: dict[str, Any]) -> None:
     assert got == sorted(must, key=lambda run: (run[2], run[0]))
 
 
+@pytest.mark.parametrize("seed", [*range(63), 770])  # the last: U depends on jobs that were put off
+def test_jobs_that_are_planned_late_start_as_those_that_are_planned_at_once(seed: int) -> None:
+    """The compiled engine plans far starts of TargetASAP only when it matters where; the other one plans all."""
+    draw = np.random.default_rng(seed)
+    heuristic, unit = ("TargetAsap", "PackedTargetAsap")[seed % 2], (20, 60, 300, 1000)[seed // 2 % 4]
+    jobs, machines, size, gap = draw.integers(50, 400), draw.integers(2, 40), 24, draw.choice([20, 40, 100])
+    lengths = np.maximum(np.round(10 ** draw.uniform(-1, 2.6, jobs), seed % 3), 0.5)
+    releases = np.round(draw.uniform(0, 300, jobs), seed % 3)
+    rows = sorted(zip(releases, lengths, draw.integers(1, size // 3 + 2, jobs), strict=True))
+    options = {name: values[draw.integers(len(values))] for name, values in MORE[heuristic].items()}
+    options |= {"distance": int(draw.choice([0, 1, 2, 5, 11])), "least_machines": int(draw.integers(0, machines))}
+    case = {
+        "rows": [(float(r) * unit, float(w) * unit, int(c)) for r, w, c in rows],
+        "steps": [(float(gap * k * unit), int(draw.integers(1, machines + 1))) for k in range(1000 // gap)],
+        "heuristic": heuristic,
+        "options": options | {"replan_on_add": "always", "stay_on_target": False},
+        "window": (0.0, 1000.0 * unit),
+        "reference": [
+            (int(w) * unit, int(c)) for w, c in zip(draw.integers(1, 400, 50), draw.integers(1, size, 50), strict=True)
+        ],
+        "size": size,
+        "machines": int(machines),
+    }
+    assert_same(simulated(case, "compiled"), simulated(case, "simpy"))
+
+
 def notices(case: dict[str, Any], time_s: float) -> list[float]:
     """How long before a change notice may be given: none, some, or so that it is at, before or after an edge."""
     unit, (begin, end) = case["unit"], case["window"]
