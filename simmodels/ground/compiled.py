@@ -169,7 +169,7 @@ def _made(function: Any, part: str | None, **options: Any) -> Any:  # noqa: ANN4
     with interrupts_heard():  # the first asks LLVM what it compiles for
         if not LINKED:
             return _kept(njit(**options)(function), PLAIN, part)
-        # C could call it, too, if numba was let to make a function for that: a tenth of a first use.
+        # Numba would make a function for calls from C, too: a tenth of a first use.
         made = _kept(linking.entry(function, no_cfunc_wrapper=True, **options), linking.ENTRY, part)
         linking.let_answer(made, _kept(linking.callee(function, **UNWRAPPED, **options), linking.CALLEE, part))
     return made

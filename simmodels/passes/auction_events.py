@@ -58,9 +58,9 @@ def _release(auction, task, now):
         # From `last` on it may run anywhere: nobody asks cluster by cluster then.
         auction.ready[task] = last
         for cluster in range(auction.free.size):
-            # At each of these instants one more cluster may take it: an auction is to be held.
             if auction.offers[auction.kind[task], cluster]:
                 at = arrival_on(auction, task, cluster)
+                # One more cluster may take it from then on: an auction is to be held.
                 if at > now and at not in (first, last):
                     _announce(auction, at, task)
         if last > now and last != first:

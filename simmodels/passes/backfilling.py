@@ -94,8 +94,8 @@ def reservation(queue, now, free, need, n):
         if the running jobs will not free enough.
     """
     ends, slots, cores, just = queue.ends, queue.slots, queue.cores, n - queue.begun
+    # These run only once the pass is over: they are not in `queue.running` yet.
     for k in range(just):
-        # These run only once the pass is over: they are not in `queue.running` yet.
         slots[k] = queue.placed[queue.begun + k]
         ends[k] = now + queue.estimate[slots[k]]
     if just > 1:
@@ -105,7 +105,7 @@ def reservation(queue, now, free, need, n):
     c, i, k = 0, 0, 0
     shadow = -np.inf
     while c < blocks or k < just:
-        # Merge the two, each in order of expected ends.
+        # Merge what runs and what just started, each in order of expected ends.
         if c < blocks and (k == just or entries[chain[c], i].key <= ends[k]):
             b = chain[c]
             last = entries[b, count[b] - 1].key

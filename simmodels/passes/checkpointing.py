@@ -33,7 +33,7 @@ def takes(work, restart, interval, cost):
     """Return how long a run takes: coming back, the work, and a checkpoint between two intervals of it."""
     if interval == math.inf:
         return restart + work
-    # None at the end: when the work is done there is nothing to save.
+    # No checkpoint at the end: when the work is done there is nothing to save.
     return restart + work + cost * max(math.ceil(_times(work, interval)) - 1, 0)
 
 

@@ -150,8 +150,8 @@ def _compress(queue, now, next_start):
                     continue
                 length = waiting.entries[b, i].estimate
                 limit, known, since = min(held, gained.last), -np.inf, gained.first
-                # A job that needs no more and no longer found no hole: nor will this one, but in what was gained
-                # since.
+                # A job that needs no more and no longer found no hole: nor will this one, except in what was
+                # gained since.
                 if failed_cores <= cores and failed_length <= length and failed_held <= held:
                     known, since = failed_held, since_failed.first if cores <= since_failed.most else np.inf
                     if limit <= known:
@@ -256,7 +256,7 @@ def _bring_up_to_date(queue, now, classes):
         next_start = _give_back(queue)
         queue.limits.tightened = False
     if queue.freed_until > now:
-        # First who has a reservation, then who has none: a new job takes no hole that another could move into.
+        # First the jobs that have a reservation: a new one takes no hole that another could move into.
         next_start = _compress(queue, now, next_start)
     if queue.has_unreserved:
         next_start = _reserve_new(queue, now, classes, next_start)

@@ -88,7 +88,7 @@ def change(state, is_open, lost, again, losses, now):
     """
     state.count = 0
     before = state.alive
-    # As all was before the change.
+    # Whether all machines were used and U was too high, before the change.
     full = state.rules.replan_if_full and before > 0 and state.use == before
     full = full and utilisation(state, now) > state.rules.raise_above
     for k in range(losses):

@@ -106,7 +106,7 @@ def _enter(queue, slot, now):
     if not queue.same_order:
         insert(queue.backfill, queue.backfill_key[slot], slot, queue.cores[slot], queue.estimate[slot])
     if queue.backfilling == CONSERVATIVE:
-        # NaN has the next decision look for a hole, which delays nobody who has a reservation.
+        # NaN has the next decision look for a hole, which delays no job that has a reservation.
         queue.reserved[slot] = np.nan
         queue.has_unreserved = True
         if queue.limited:

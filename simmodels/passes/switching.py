@@ -112,7 +112,7 @@ def take_effect(states, by, notified, number, machines, mode, draws, now):
         The change, how many machines it wants, and KILL, DRAIN or CHECKPOINT.
     """
     more = ((states == OPEN) | (states == NOTICED)).sum() - machines  # above 0: how many go; below: come
-    before = states.copy()  # who goes by this change is seen at the end
+    before = states.copy()  # which go by this change is seen at the end
     for machine in range(states.size):
         if more >= 0:
             break

@@ -236,7 +236,7 @@ def _switch_all(placer, occupancy, runs, size, powers, touched, more, now):
                     lost = np.concatenate((lost, gone))
                 here = slice(occupancy.first_of[cluster], occupancy.first_of[cluster + 1])
                 freed |= switch_off_drained(power, occupancy.free[here], size[here])
-            note_power(power.outages.sleep, power.state, now)  # who came is idle since now
+            note_power(power.outages.sleep, power.state, now)  # one that came is idle since now
         draining |= power.draining
         short |= power.outages.short
         if not (switched or freed):

@@ -136,7 +136,7 @@ def look_ahead(outages):
 def say(outages, which, at):
     """Note when one of them does the next thing."""
     outages.at[which] = at
-    outages.count += 1  # who says later acts later at one instant
+    outages.count += 1  # what says later acts later at one instant
     outages.said[which] = outages.count
     look_ahead(outages)
 

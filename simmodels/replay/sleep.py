@@ -88,7 +88,7 @@ def _forget(sleep, machine):
 @compiled
 def note_idle(sleep, machine, now):
     """Take note that a job of a machine ended, or that it was switched on: since then it is idle, if it is."""
-    # It goes to the end of the list: who has been idle for longest is first.
+    # It goes to the end of the list: the one that has been idle for longest is first.
     _forget(sleep, machine)
     ends = sleep.since.size
     last = sleep.before[ends]
