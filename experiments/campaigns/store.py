@@ -219,7 +219,8 @@ class Store:
     def compact(self, more_than: int = LOOSE) -> int:
         """Put small files together if there are many; return how many were.
 
-        The new file is there before the old ones go: a crash in between leaves cells twice, which does no harm.
+        The new file is there before the old ones go: a crash in between leaves cells twice, which does no harm. None is
+        written where a file has the cells of all others.
 
         Parameters
         ----------
@@ -243,9 +244,13 @@ class Store:
                 if len(paths) < 2:
                     continue
                 table = together([parts[path] for path in paths])
-                new = self._put(table[CELL].unique().to_pylist(), parquet(table))
+                cells = table[CELL].unique().to_pylist()
+                # A file goes for one with more cells, or with the same and a smaller name. This is an order, so of
+                # several that put files together at a time, no two each remove what the other relies on.
+                whole = [path.name for path in paths if len(parts[path][CELL].unique()) == len(cells)]
+                kept = min(whole) if whole else self._put(cells, parquet(table))
                 for path in paths:
-                    if path.name != new:
+                    if path.name != kept:
                         path.unlink(missing_ok=True)
                         self._keys.pop(path.name, None)
                         gone += 1

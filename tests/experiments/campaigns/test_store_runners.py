@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from experiments.campaigns.rows import parquet, plain_rows, table_of
 from experiments.campaigns.store import Store
 from tests.experiments.campaigns.cells import CELLS, KEYS, add, table
 
@@ -51,6 +52,7 @@ def helpers(store: Store) -> Iterator[list[subprocess.Popen[str]]]:
     """Start two processes that put files together until their stdin is closed."""
     source = """
 import sys, threading
+from experiments.campaigns.rows import parquet, plain_rows, table_of
 from experiments.campaigns.store import Store
 store, ended, rounds = Store(sys.argv[1]), threading.Event(), 0
 threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
@@ -96,6 +98,33 @@ def test_a_look_that_misses_a_file_and_what_went_into_it_is_not_the_last(
     looks = [[store.cells / "gone.parquet"], [], *[store._files()] * 2]
     monkeypatch.setattr(store, "_files", lambda: looks.pop(0))
     assert store.done() == {KEYS[0]}
+
+
+@pytest.mark.parametrize("seconds", range(8))  # the names, digests of these, decide what each would make
+def test_two_that_put_different_files_of_the_same_cells_together_lose_none(
+    store: Store, monkeypatch: pytest.MonkeyPatch, seconds: int
+) -> None:
+    """Each relies on what the other has read and is about to remove: (0, 1) and (1, 0) have the same cells."""
+
+    def file(*places: int) -> Path:
+        rows = [(KEYS[place], float(seconds), plain_rows({"x": place}, {})) for place in places]
+        return store.cells / store.add([KEYS[place] for place in places], parquet(table_of(rows)))
+
+    one, other = Store(store.folder), Store(store.folder)
+    for runner, files in ((one, [file(0, 1), file(1)]), (other, [file(1, 0), file(0)])):
+        monkeypatch.setattr(runner, "_files", lambda files=files: sorted(files))
+    unlink, started = Path.unlink, []
+
+    def meanwhile(path: Path, *, missing_ok: bool = False) -> None:
+        if not started:
+            started.append(path)
+            other.compact(0)
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", meanwhile)
+    one.compact(0)
+    assert started
+    assert Store(store.folder).done() == set(KEYS[:2])
 
 
 def test_threads_of_one_program_may_each_have_a_store_of_the_same_folder(store: Store) -> None:
