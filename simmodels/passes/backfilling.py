@@ -102,22 +102,27 @@ def reservation(queue, now, free, need, n):
         sort_pairs(ends, slots, queue.ends2, queue.slots2, just)
     running = queue.running
     entries, chain, count, blocks = running.entries, running.chain, running.count, running.blocks
-    c, i, k = 0, 0, 0
+    c, i, k, b = 0, 0, 0, chain[0]
+    size = count[b]  # kept with `b` from entry to entry: else each waits until both are looked up
     shadow = -np.inf
     while c < blocks or k < just:
         # Merge what runs and what just started, each in order of expected ends.
-        if c < blocks and (k == just or entries[chain[c], i].key <= ends[k]):
-            b = chain[c]
-            last = entries[b, count[b] - 1].key
+        if c < blocks and (k == just or entries[b, i].key <= ends[k]):
             # A block is counted as a whole if it is not enough, and nothing that just started ends within it.
-            if i == 0 and free + running.sum_cores[b] < need and (k == just or last < ends[k]):  # all is not enough
+            whole = i == 0 and free + running.sum_cores[b] < need and (k == just or entries[b, size - 1].key < ends[k])
+            if whole:
                 free += running.sum_cores[b]
-                c += 1
-                continue
-            end, released = entries[b, i].key, entries[b, i].cores
-            i += 1
-            if i == count[b]:
+                i = size
+            else:
+                end, released = entries[b, i].key, entries[b, i].cores
+                i += 1
+            if i == size:
                 c, i = c + 1, 0
+                if c < blocks:
+                    b = chain[c]
+                    size = count[b]
+            if whole:
+                continue
         else:
             end, released = ends[k], cores[slots[k]]
             k += 1

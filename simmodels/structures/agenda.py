@@ -1,14 +1,21 @@
 """An agenda: a binary heap of instants, each with a number, in two arrays; the earliest first, ties by number."""
 
+from typing import Final
+
+import numpy as np
+
 from simmodels.ground.compiled import compiled
+
+_FIRST: Final = np.uint64(0)  # places are unsigned: else each look asks whether it counts from the end
+_ONE: Final = np.uint64(1)
 
 
 @compiled
 def push(times, numbers, size, time, number):
     """Put an instant with its number into an agenda of `size` entries; there is room."""
-    at = size
-    while at > 0:
-        parent = (at - 1) // 2
+    at = np.uint64(size)
+    while at > _FIRST:
+        parent = (at - _ONE) >> _ONE
         if times[parent] < time or (times[parent] == time and numbers[parent] < number):
             break
         times[at] = times[parent]
@@ -22,16 +29,16 @@ def push(times, numbers, size, time, number):
 def pop(times, numbers, size):
     """Take the earliest instant out of an agenda of `size` entries; return its number."""
     first = numbers[0]
-    size -= 1
-    time = times[size]
-    number = numbers[size]
-    at = 0
+    last = np.uint64(size) - _ONE
+    time = times[last]
+    number = numbers[last]
+    at = _FIRST
     while True:
-        child = 2 * at + 1
-        if child >= size:
+        child = at + at + _ONE
+        if child >= last:
             break
-        other = child + 1
-        if other < size and (
+        other = child + _ONE
+        if other < last and (
             times[other] < times[child] or (times[other] == times[child] and numbers[other] < numbers[child])
         ):
             child = other

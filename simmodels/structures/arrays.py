@@ -25,7 +25,8 @@ def move(_context: Any, array: Any, first: Any, count: Any, to: Any) -> Any:  # 
         held, here, entries, there = arguments
         data = context.make_array(array)(context, builder, held).data
         size = context.get_abi_sizeof(context.get_data_type(array.dtype))
-        cgutils.raw_memmove(builder, builder.gep(data, [there]), builder.gep(data, [here]), entries, size)
+        with builder.if_then(cgutils.is_not_null(builder, entries)):  # often none: it is at the end of a queue
+            cgutils.raw_memmove(builder, builder.gep(data, [there]), builder.gep(data, [here]), entries, size)
         return context.get_dummy_value()
 
     return types.void(array, types.int64, types.int64, types.int64), code
