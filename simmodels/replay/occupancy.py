@@ -23,6 +23,7 @@ class Occupancy(Handle):
 
 _RUNS: Final = 10  # as many runs of machines has a job of the fullest log, on average
 
+_ONE: Final = np.uint64(1)
 _I1 = types.int64[::1]
 _S1 = types.int32[::1]
 _W1 = types.uint64[::1]
@@ -182,10 +183,12 @@ def occupy_lowest(occupancy, cluster, need):
             end = min(machine + neighbours, end_of)
             free[machine] = 0
             need -= cores
-            while last < end and need >= cores and free[last] == cores:
-                free[last] = 0
+            each, stop = np.uint64(last), np.uint64(end)  # unsigned, as in `vacate`
+            while each < stop and need >= cores and free[each] == cores:
+                free[each] = 0
                 need -= cores
-                last += 1
+                each += _ONE
+            last = np.int64(each)
             runs = _give(given, first, runs, machine, last - machine, cores)
         listed[block] &= ~span(at, last - machine)
         machine = last
@@ -221,7 +224,7 @@ def vacate(occupancy, attempt):
     for run in range(occupancy.first[attempt], occupancy.first[attempt + 1]):
         machine, cores = np.int64(first[run]), cores_of[run]
         end = machine + machines[run]
-        for each in range(machine, end):
+        for each in range(np.uint64(machine), np.uint64(end)):  # unsigned: many at a time
             free[each] += cores
         while machine < end:  # block by block
             block = machine // WORD

@@ -4,24 +4,34 @@ A heap is ``items[:size]`` (numbers), ``key`` (by number) and ``place`` (by numb
 none); so any entry can be taken out in O(log size), and many heaps can share `key` and `place`.
 """
 
+from typing import Final
+
+import numpy as np
+
 from simmodels.ground.compiled import compiled
+
+_FIRST: Final = np.uint64(0)  # places are unsigned, as in `simmodels.structures.agenda`
+_ONE: Final = np.uint64(1)
 
 
 @compiled
 def before(key, one, other):
     """Return whether `one` comes before `other`."""
-    return key[one] < key[other] or (key[one] == key[other] and one < other)
+    mine, its = key[np.uint64(one)], key[np.uint64(other)]
+    return mine < its or (mine == its and one < other)
 
 
 @compiled
 def _rise(items, at, key, place):
+    at = np.uint64(at)
     moving = items[at]
-    while at > 0:
-        parent = (at - 1) // 2
-        if not before(key, moving, items[parent]):
+    while at > _FIRST:
+        parent = (at - _ONE) >> _ONE
+        other = items[parent]
+        if not before(key, moving, other):
             break
-        items[at] = items[parent]
-        place[items[at]] = at
+        items[at] = other
+        place[np.uint64(other)] = at
         at = parent
     items[at] = moving
     place[moving] = at
@@ -29,17 +39,19 @@ def _rise(items, at, key, place):
 
 @compiled
 def _sink(items, size, at, key, place):
+    at, end = np.uint64(at), np.uint64(size)
     moving = items[at]
     while True:
-        child = 2 * at + 1
-        if child >= size:
+        child = at + at + _ONE
+        if child >= end:
             break
-        if child + 1 < size and before(key, items[child + 1], items[child]):
-            child += 1
-        if not before(key, items[child], moving):
+        if child + _ONE < end and before(key, items[child + _ONE], items[child]):
+            child += _ONE
+        other = items[child]
+        if not before(key, other, moving):
             break
-        items[at] = items[child]
-        place[items[at]] = at
+        items[at] = other
+        place[np.uint64(other)] = at
         at = child
     items[at] = moving
     place[moving] = at
