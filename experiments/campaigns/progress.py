@@ -21,15 +21,6 @@ class _Rate(progress.ProgressColumn):
         return Text("- cells/s" if task.speed is None else f"{task.speed:,.3g} cells/s")
 
 
-class _Failures(progress.ProgressColumn):
-    """How many cells failed."""
-
-    def render(self, task: progress.Task) -> Text:
-        """Return the number, if there are any."""
-        failed = task.fields.get("failed", 0)
-        return Text(f"{failed:,} failed", style="bold red") if failed else Text("")
-
-
 class Counting:
     """The cells of a campaign as they are done: a bar if stderr is a terminal, else a line each tenth; a context.
 
@@ -59,14 +50,14 @@ class Counting:
             _Rate(),
             progress.TimeElapsedColumn(),
             progress.TimeRemainingColumn(),
-            _Failures(),
+            progress.TextColumn("{task.fields[failed]}", style="bold red"),
             console=self._console,
             transient=True,
             disable=not self._seen,
             refresh_per_second=4,  # it takes time from the workers
             speed_estimate_period=60,
         )
-        self._task = self._bar.add_task("", total=total, failed=0)
+        self._task = self._bar.add_task("", total=total, failed="")
 
     def __enter__(self) -> Self:
         self._begun = time.monotonic()
@@ -82,12 +73,13 @@ class Counting:
         self.done += done
         self.failed += failed
         self.cells_s += seconds
-        self._bar.update(self._task, completed=self.done, failed=self.failed)
+        failures = f"{self.failed:,} failed" if self.failed else ""
+        self._bar.update(self._task, completed=self.done, failed=failures)
         if self._lines and self.done * _TENTHS // max(self.total, 1) > before:
             rate = self.done / max(time.monotonic() - self._begun, 1e-9)
             left = (self.total - self.done) / rate
-            failed_text = f", {self.failed:,} failed" if self.failed else ""
-            self.print_note(f"{self.done:,} of {self.total:,} cells, {rate:,.3g}/s, {left:,.0f} s left{failed_text}")
+            said = f", {failures}" if failures else ""
+            self.print_note(f"{self.done:,} of {self.total:,} cells, {rate:,.3g}/s, {left:,.0f} s left{said}")
 
     def print_note(self, text: str) -> None:
         """Print a line to stderr, above the bar."""
