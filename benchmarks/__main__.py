@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
+from typing import Final
 
 import numba
 import numpy as np
@@ -19,6 +20,20 @@ from rich.table import Table
 
 from benchmarks.cases import CASES, Figures
 from simmodels import __version__
+
+_COLUMNS: Final = (
+    ("jobs, cells, trials", "jobs", ",.0f"),
+    ("wall s", "wall_s", ".3f"),
+    ("min-max", "min_max", ""),
+    ("per s", "jobs_per_s", ",.0f"),
+    ("peak MB", "peak_mb", ",.0f"),
+    ("mean wait s", "mean_wait_s", ",.1f"),
+    ("busy %", "busy_percent", ".1f"),
+    ("read back s", "read_s", ".2f"),
+    ("per core s, x reference", "times_reference", ",.1f"),
+    ("CPU s, x C program", "times_c", ".2f"),
+)
+"""The columns of the table after the case: heading, figure and format; a case without the figure leaves it empty."""
 
 
 def _measure(name: str) -> Figures:
@@ -49,20 +64,9 @@ def main() -> None:
         parser.error(f"no case has any of {asked.parts} in its name; known: {', '.join(CASES)}")
     console = Console(width=None if sys.stdout.isatty() else 120)
     table = Table(title=f"medians of {asked.runs} runs, each in a process of its own")
-    for column in (
-        "case",
-        "jobs, cells, trials",
-        "wall s",
-        "min-max",
-        "per s",
-        "peak MB",
-        "mean wait s",
-        "busy %",
-        "read back s",
-        "per core s, x reference",
-        "CPU s, x C program",
-    ):
-        table.add_column(column, justify="left" if column == "case" else "right")
+    table.add_column("case")
+    for heading, _, _ in _COLUMNS:
+        table.add_column(heading, justify="right")
     results = {}
     for name in names:
         with console.status(name):
@@ -70,19 +74,10 @@ def main() -> None:
         median = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
         walls = [run["wall_s"] for run in runs]
         results[name] = {"median": median, "wall_s": walls}
-        table.add_row(
-            name,
-            f"{median['jobs']:,.0f}",
-            f"{median['wall_s']:.3f}",
-            f"{min(walls):.3f}-{max(walls):.3f}",
-            f"{median['jobs_per_s']:,.0f}",
-            f"{median['peak_mb']:,.0f}",
-            f"{median['mean_wait_s']:,.1f}" if "mean_wait_s" in median else "",
-            f"{100 * median['busy']:.1f}" if "busy" in median else "",
-            f"{median['read_s']:.2f}" if "read_s" in median else "",
-            f"{median['times_reference']:,.1f}" if "times_reference" in median else "",
-            f"{median['times_c']:.2f}" if "times_c" in median else "",
-        )
+        shown = median | {"min_max": f"{min(walls):.3f}-{max(walls):.3f}"}
+        if "busy" in median:
+            shown["busy_percent"] = 100 * median["busy"]
+        table.add_row(name, *(format(shown[key], form) if key in shown else "" for _, key, form in _COLUMNS))
         console.print(f"{name}: {median['wall_s']:.3f} s, {median['peak_mb']:,.0f} MB")
     console.print(table)
     versions = {"schedlab": __version__, "python": platform.python_version(), "numba": numba.__version__}

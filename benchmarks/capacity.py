@@ -1,7 +1,6 @@
 """The cases of machines that are switched on and off: two weeks of Borg, and more machines."""
 
 import dataclasses
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -9,7 +8,7 @@ import numpy as np
 
 import simmodels as sm
 import workloads as wl
-from benchmarks.measuring import Cases, Figures, peak_mb, trace
+from benchmarks.measuring import Cases, Figures, measured, trace
 
 
 def on_machines(*, heuristic: str, engine: str, machines: int = 32) -> Figures:
@@ -25,7 +24,7 @@ def on_machines(*, heuristic: str, engine: str, machines: int = 32) -> Figures:
     options: dict[str, object] = {} if heuristic == "FirstFit" else {"reference": week}
     asked = {"cores_per_machine": 24, "heuristic": heuristic, "engine": engine, "machines": machines, **options}
     sm.simulate_on_machines(jobs.head(200), walk, window_s=(begin, begin + sm.HOUR), **asked)  # type: ignore[arg-type]
-    return _measured(
+    return _simulated(
         jobs,
         lambda: sm.simulate_on_machines(jobs, walk, window_s=(begin, begin + 2 * sm.WEEK), **asked),  # type: ignore[arg-type]
     )
@@ -39,7 +38,7 @@ def queue_on_machines(*, engine: str) -> Figures:
     walk = wl.capacity_walk(mean=6, radius=2, step=1, period_s=sm.DAY, begin_s=begin, until_s=until, seed=1)
     asked = {"capacity": walk, "cores_per_machine": 16, "machines": 8, "engine": engine}
     sm.simulate(log.head(200), **asked)  # type: ignore[arg-type]
-    return _measured(log, lambda: sm.simulate(log, **asked))  # type: ignore[arg-type]
+    return _simulated(log, lambda: sm.simulate(log, **asked))  # type: ignore[arg-type]
 
 
 def sleeping(*, engine: str) -> Figures:
@@ -48,26 +47,14 @@ def sleeping(*, engine: str) -> Figures:
     policy = sm.SleepPolicy(after_s=600, boot_s=120, awake=2)
     site = sm.Site(machines=100, cores_per_machine=1, sleep=policy)
     sm.simulate(log.head(200), on=site, engine=engine)  # type: ignore[arg-type]
-    return _measured(log, lambda: sm.simulate(log, on=site, engine=engine))  # type: ignore[arg-type]
+    return _simulated(log, lambda: sm.simulate(log, on=site, engine=engine))  # type: ignore[arg-type]
 
 
-def _measured(jobs: sm.Workload, simulate: Callable[[], sm.Schedule]) -> Figures:
+def _simulated(jobs: sm.Workload, simulate: Callable[[], sm.Schedule]) -> Figures:
     """Return what a simulation of these jobs costs, and what came of them."""
-    before_mb = peak_mb()
-    start = time.perf_counter()
-    schedule = simulate()
-    wall_s = time.perf_counter() - start
-    after_mb = peak_mb()
+    schedule, figures = measured(simulate, len(jobs))
     metrics = schedule.validate().metrics()
-    return {
-        "jobs": len(jobs),
-        "wall_s": wall_s,
-        "jobs_per_s": len(jobs) / wall_s,
-        "peak_mb": after_mb,
-        "input_mb": before_mb,
-        "goodput": metrics["goodput"],
-        "kills": metrics["kills"],
-    }
+    return figures | {"goodput": metrics["goodput"], "kills": metrics["kills"]}
 
 
 def capacity_cases() -> Cases:

@@ -3,7 +3,6 @@
 import json
 import resource
 import tempfile
-import time
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,7 @@ import workloads as wl
 from benchmarks.beside_c import c_cases
 from benchmarks.capacity import capacity_cases
 from benchmarks.market import market_cases
-from benchmarks.measuring import Cases, Figures, peak_mb, trace
+from benchmarks.measuring import Cases, Figures, measured, peak_mb, trace
 from benchmarks.models import model_cases
 from experiments.campaigns.running import opened, run
 from workloads.sacct_lines import COMMAND
@@ -26,20 +25,8 @@ from workloads.sacct_lines import COMMAND
 def _timed(workload: sm.Workload, **options: object) -> Figures:
     """Replay once on a small part (compiled code is loaded), then measure the whole."""
     sm.simulate(workload.head(200), **options)  # type: ignore[arg-type]
-    before_mb = peak_mb()
-    start = time.perf_counter()
-    schedule = sm.simulate(workload, **options)  # type: ignore[arg-type]
-    wall_s = time.perf_counter() - start
-    after_mb = peak_mb()
-    schedule.validate()
-    return {
-        "jobs": len(workload),
-        "wall_s": wall_s,
-        "jobs_per_s": len(workload) / wall_s,
-        "peak_mb": after_mb,
-        "input_mb": before_mb,
-        "mean_wait_s": schedule.metrics()["mean_wait_s"],
-    }
+    schedule, figures = measured(lambda: sm.simulate(workload, **options), len(workload))  # type: ignore[arg-type]
+    return figures | {"mean_wait_s": schedule.validate().metrics()["mean_wait_s"]}
 
 
 def curie(*, engine: str, order: str = "FCFS", backfilling: str = "easy", machines: int | None = None) -> Figures:
@@ -65,19 +52,16 @@ def _timeouts_s(jobs: int) -> float:
     env = simpy.Environment()
     for _ in range(2):
         env.process(wait(env))
-    start = time.perf_counter()
-    env.run()
-    return time.perf_counter() - start
+    _, figures = measured(env.run, 2 * jobs)
+    return figures["wall_s"]
 
 
 def read() -> Figures:
     """Read the CEA-Curie log: 312,826 jobs."""
     path = trace("CEA-Curie-2011-2.1-cln.swf.gz")
     wl.read_swf(trace("KTH-SP2-1996-2.1-cln.swf.gz"))
-    start = time.perf_counter()
-    log = wl.read_swf(path)
-    wall_s = time.perf_counter() - start
-    return {"jobs": len(log), "wall_s": wall_s, "jobs_per_s": len(log) / wall_s, "peak_mb": peak_mb()}
+    _, figures = measured(lambda: wl.read_swf(path), len)
+    return figures
 
 
 def _accounting(jobs: int) -> Iterator[str]:
@@ -116,10 +100,8 @@ def read_slurm(*, jobs: int) -> Figures:
         path = Path(folder) / "jobs.sacct"
         with path.open("w", encoding="utf-8") as file:
             file.writelines(_accounting(jobs))
-        begun, begun_cpu = time.perf_counter(), time.process_time()
-        log = wl.read_sacct(path, strict=True)
-        cpu_s, wall_s = time.process_time() - begun_cpu, time.perf_counter() - begun
-    return {"jobs": len(log), "wall_s": wall_s, "cpu_s": cpu_s, "jobs_per_s": len(log) / wall_s, "peak_mb": peak_mb()}
+        _, figures = measured(lambda: wl.read_sacct(path, strict=True), len)
+    return figures
 
 
 def synthetic(*, jobs: int, engine: str, order: str = "FCFS", load: float = 0.9) -> Figures:
@@ -134,44 +116,32 @@ def many(*, logs: int, workers: int) -> Figures:
     orders = ("FCFS", "SAF")
     sm.simulate_many(small[:2], orders, cores=128, workers=workers)
     sm.simulate(small[0], cores=128).metrics()
-    start, cpu_start = time.perf_counter(), time.process_time()
-    sm.simulate_many(small, orders, cores=128, workers=workers)
-    wall_s, cpu_s = time.perf_counter() - start, time.process_time() - cpu_start
-    cpu_start = time.process_time()
-    for log in small:
-        for order in orders:
-            sm.simulate(log, cores=128, order=order).metrics()
     runs = logs * len(orders)
-    return {
-        "jobs": runs,
-        "wall_s": wall_s,
-        "jobs_per_s": runs / wall_s,
-        "peak_mb": peak_mb(),
-        "times_reference": (time.process_time() - cpu_start) / cpu_s,
-    }
+    _, figures = measured(lambda: sm.simulate_many(small, orders, cores=128, workers=workers), runs)
+
+    def one_by_one() -> None:
+        for log in small:
+            for order in orders:
+                sm.simulate(log, cores=128, order=order).metrics()
+
+    _, reference = measured(one_by_one, runs)
+    return figures | {"times_reference": reference["cpu_s"] / figures["cpu_s"]}
 
 
 def campaign(*, study: str, workers: int) -> Figures:
     """Run a campaign, workers' start included, and read its table back."""
     name = f"{Path(__file__).with_name('studies.py')}:{study}"
     with tempfile.TemporaryDirectory() as folder:
-        start = time.perf_counter()
-        cells = run(name, out=folder, scale="paper", workers=workers).run
-        wall_s = time.perf_counter() - start
-        begun = time.perf_counter()
-        rows = len(opened(folder, trust=True).results().table)
-        read_s = time.perf_counter() - begun
+        _, figures = measured(lambda: run(name, out=folder, scale="paper", workers=workers), lambda done: done.run)
+        table, reading = measured(lambda: opened(folder, trust=True).results().table, len)
         (kept,) = Path(folder, "runs").glob("*.json")
         cells_s = json.loads(kept.read_bytes())["cells_s"]
-    return {
-        "jobs": cells,
-        "wall_s": wall_s,
-        "jobs_per_s": cells / wall_s,
-        "peak_mb": peak_mb(),
+    return figures | {
+        "peak_mb": reading["peak_mb"],
         "workerspeak_mb": peak_mb(resource.RUSAGE_CHILDREN),
-        "busy": cells_s / wall_s / workers,
-        "rows": rows,
-        "read_s": read_s,
+        "busy": cells_s / figures["wall_s"] / workers,
+        "rows": len(table),
+        "read_s": reading["wall_s"],
     }
 
 
@@ -179,16 +149,10 @@ def selection(*, log: str, resamples: int, workers: int) -> Figures:
     """Run the selection study on resamples of two years of a log: 20 strategies, re-simulations included."""
     chosen = {"workload": [str(trace(log))], "variant": ["text"], "replications": resamples}
     with tempfile.TemporaryDirectory() as folder:
-        start = time.perf_counter()
-        cells = run("selection", out=folder, scale="paper", chosen=chosen, workers=workers).run
-        wall_s = time.perf_counter() - start
-    return {
-        "jobs": cells,
-        "wall_s": wall_s,
-        "jobs_per_s": cells / wall_s,
-        "peak_mb": peak_mb(),
-        "workerspeak_mb": peak_mb(resource.RUSAGE_CHILDREN),
-    }
+        _, figures = measured(
+            lambda: run("selection", out=folder, scale="paper", chosen=chosen, workers=workers), lambda done: done.run
+        )
+    return figures | {"workerspeak_mb": peak_mb(resource.RUSAGE_CHILDREN)}
 
 
 REFERENCE_TRIALS_PER_S: Final = 30.0
@@ -197,17 +161,9 @@ REFERENCE_TRIALS_PER_S: Final = 30.0
 
 def _trials_figures(trials: int, run: Callable[[], object]) -> Figures:
     """Return the figures of this many trials, beside the reference's; per second of a core, too, for a busy machine."""
-    start, cpu_start = time.perf_counter(), time.process_time()
-    run()
-    wall_s, cpu_s = time.perf_counter() - start, time.process_time() - cpu_start
-    return {
-        "jobs": trials,
-        "wall_s": wall_s,
-        "jobs_per_s": trials / wall_s,
-        "peak_mb": peak_mb(),
-        "trials_per_core_s": trials / cpu_s,
-        "times_reference": trials / cpu_s / REFERENCE_TRIALS_PER_S,
-    }
+    _, figures = measured(run, trials)
+    per_core_s = trials / figures["cpu_s"]
+    return figures | {"trials_per_core_s": per_core_s, "times_reference": per_core_s / REFERENCE_TRIALS_PER_S}
 
 
 def _pairs(count: int) -> tuple[sm.Pair, ...]:

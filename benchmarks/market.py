@@ -1,6 +1,5 @@
 """The cases of the market: auctions at paper size, and long queues."""
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -9,7 +8,7 @@ import numpy as np
 
 import simmodels as sm
 import workloads as wl
-from benchmarks.measuring import Cases, Figures, peak_mb
+from benchmarks.measuring import Cases, Figures, measured
 
 
 def market(
@@ -32,7 +31,7 @@ def market(
             backfilling=backfilling,
         )
 
-    return _measured(once, workflows, "starved")
+    return _auctioned(once, workflows, "starved")
 
 
 def market_on_machines(*, bid: str, engine: str, jobs: int = 2_000) -> Figures:
@@ -46,25 +45,15 @@ def market_on_machines(*, bid: str, engine: str, jobs: int = 2_000) -> Figures:
         )
         sites.append(sm.Site(name=f"c{number}", machines=20, cores_per_machine=64, kind=kind, capacity=walk))
     once = partial(sm.simulate, on=sites, bid=bid, tick_s=sm.MINUTE, engine=engine)  # type: ignore[arg-type]
-    return _measured(once, workflows, "kills")
+    return _auctioned(once, workflows, "kills")
 
 
-def _measured(once: Callable[[list[sm.Workflow]], sm.Schedule], workflows: list[sm.Workflow], figure: str) -> Figures:
+def _auctioned(once: Callable[[list[sm.Workflow]], sm.Schedule], workflows: list[sm.Workflow], figure: str) -> Figures:
     """Auction some of the workflows, so that all is compiled, and then all; return what that took, and this figure."""
     once(workflows[:100])
-    start = time.perf_counter()
-    schedule = once(workflows)
-    wall_s = time.perf_counter() - start
-    memory_mb = peak_mb()
+    schedule, figures = measured(lambda: once(workflows), sum(map(len, workflows)))
     found = schedule.validate().metrics()
-    return {
-        "jobs": found["tasks"],
-        "wall_s": wall_s,
-        "jobs_per_s": found["tasks"] / wall_s,
-        "peak_mb": memory_mb,
-        "value": found["value"],
-        figure: found[figure],
-    }
+    return figures | {"value": found["value"], figure: found[figure]}
 
 
 def long_queue(*, bid: str, tasks: int) -> Figures:
@@ -74,10 +63,8 @@ def long_queue(*, bid: str, tasks: int) -> Figures:
     curve = sm.ValueCurve.linear(1e6, 2e6)
     jobs = [sm.Workflow(i, 0.0, runtime_s[i : i + 1], cores[i : i + 1], curve=curve) for i in range(tasks)]
     sm.simulate_workflows(jobs[:100], clusters=[("a", 1000)], bid=bid)
-    start = time.perf_counter()
-    sm.simulate_workflows(jobs, clusters=[("a", 1000)], bid=bid)
-    wall_s = time.perf_counter() - start
-    return {"jobs": tasks, "wall_s": wall_s, "jobs_per_s": tasks / wall_s, "peak_mb": peak_mb()}
+    _, figures = measured(lambda: sm.simulate_workflows(jobs, clusters=[("a", 1000)], bid=bid), tasks)
+    return figures
 
 
 def market_cases() -> Cases:

@@ -3,10 +3,12 @@
 import os
 import resource
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
+Found = TypeVar("Found")
 Figures = dict[str, float]
 Cases = dict[str, Callable[[], Figures]]
 
@@ -25,3 +27,18 @@ def peak_mb(who: int = resource.RUSAGE_SELF) -> float:
     """Return the peak memory so far of this process, or of the largest of its children, in MB (10^6 bytes)."""
     peak = resource.getrusage(who).ru_maxrss
     return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
+
+
+def measured(run: Callable[[], Found], count: int | Callable[[Found], float]) -> tuple[Found, Figures]:
+    """Return what `run` returns, and what this took: seconds, and peak memory before and after.
+
+    `count` says of how many jobs, cells or trials it was, if need be by what was returned.
+    """
+    input_mb = peak_mb()
+    begun, begun_cpu = time.perf_counter(), time.process_time()
+    found = run()
+    wall_s, cpu_s = time.perf_counter() - begun, time.process_time() - begun_cpu
+    after_mb = peak_mb()
+    jobs = count(found) if callable(count) else count
+    figures = {"jobs": jobs, "wall_s": wall_s, "jobs_per_s": jobs / wall_s, "peak_mb": after_mb}
+    return found, figures | {"input_mb": input_mb, "cpu_s": cpu_s}

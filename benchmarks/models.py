@@ -1,7 +1,6 @@
 """The cases of models of one's own: schedulers behind a router, and a policy in plain Python."""
 
 import dataclasses
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -10,7 +9,7 @@ import numpy as np
 
 import simmodels as sm
 import workloads as wl
-from benchmarks.measuring import Cases, Figures, peak_mb, trace
+from benchmarks.measuring import Cases, Figures, measured, trace
 
 
 class ShortestThatFits(sm.Scheduler):
@@ -34,14 +33,13 @@ def _curie(jobs: int | None = None, *, widest: int = 93_312) -> sm.Workload:
     return log if jobs is None else log.head(jobs)
 
 
-def _run(build: Callable[[sm.Environment], Any], log: sm.Workload) -> tuple[Any, float]:
-    """Run a model of these jobs; return what takes them, and how long it took."""
+def _run(build: Callable[[sm.Environment], Any], log: sm.Workload) -> tuple[Any, Figures]:
+    """Run a model of these jobs; return what takes them, and what the run took."""
     env = sm.Environment(start_s=float(log.submit_s.min()))
     into = build(env)
     sm.Source(env, log, into=into)
-    start = time.perf_counter()
-    env.run()
-    return into, time.perf_counter() - start
+    _, figures = measured(env.run, len(log))
+    return into, figures
 
 
 def routed(*, router: Callable[[sm.Environment, list[sm.QueueScheduler]], sm.Router], at_once: int = 0) -> Figures:
@@ -59,8 +57,8 @@ def routed(*, router: Callable[[sm.Environment, list[sm.QueueScheduler]], sm.Rou
     if at_once:
         log = dataclasses.replace(log, submit_s=np.maximum(log.submit_s, log.submit_s[at_once]))
     _run(build, log.head(1000))
-    _, wall_s = _run(build, log)
-    return {"jobs": len(log), "wall_s": wall_s, "jobs_per_s": len(log) / wall_s, "peak_mb": peak_mb()}
+    _, figures = _run(build, log)
+    return figures
 
 
 def own_policy() -> Figures:
@@ -71,13 +69,8 @@ def own_policy() -> Figures:
 
     log = _curie(100_000)
     _run(build, log.head(1000))
-    scheduler, wall_s = _run(build, log)
-    return {
-        "jobs": scheduler.decisions,
-        "wall_s": wall_s,
-        "jobs_per_s": scheduler.decisions / wall_s,
-        "peak_mb": peak_mb(),
-    }
+    scheduler, figures = _run(build, log)
+    return figures | {"jobs": scheduler.decisions, "jobs_per_s": scheduler.decisions / figures["wall_s"]}
 
 
 def model_cases() -> Cases:
