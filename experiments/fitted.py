@@ -8,7 +8,6 @@ import numpy as np
 
 from experiments.calibration import Calibration
 from experiments.caps import MACHINE, values_of, widest_of
-from experiments.inputs import count_of
 from simmodels.clusters.limits import Limits
 from simmodels.clusters.rows import Names
 from simmodels.ground.durations import as_hours
@@ -84,6 +83,10 @@ class Step:
         How far the waits of even weeks are from those of the log, without it and with it (see `distance`).
     beside
         It, together with what was taken before.
+    said
+        It in words.
+    about
+        More of it by name, as JSON holds it.
     holds
         Whether it brings the waits of odd weeks nearer, too, beside what was taken before.
     """
@@ -92,6 +95,8 @@ class Step:
     before: float
     after: float
     beside: Used
+    said: str
+    about: Mapping[str, Any]
     holds: bool = True
 
     @property
@@ -104,88 +109,9 @@ class Step:
         """Whether it is taken: it helps on the even weeks, and holds on the odd ones."""
         return self.helped and self.holds
 
-    def __str__(self) -> str:
-        """Return it in words."""
-        raise NotImplementedError
-
     def table(self) -> dict[str, Any]:
         """Return it by name, as JSON holds it."""
-        return {"by": self.by, "before": self.before, "after": self.after, "taken": self.taken}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cores(Step):
-    """How many cores of the machine are in service.
-
-    Parameters
-    ----------
-    cores, of
-        These, and all of them.
-    """
-
-    cores: int
-    of: int
-
-    def __str__(self) -> str:
-        """Return them in words."""
-        return f"{self.cores:,} of {self.of:,} cores in service"
-
-    def table(self) -> dict[str, Any]:
-        """Return them by name."""
-        return {**Step.table(self), "cores": self.cores}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caps(Step):
-    """Caps of own cores, one for each value of a column.
-
-    Parameters
-    ----------
-    percentile
-        Of the cores in use while own jobs waited and the machine had cores for them; of all that were tried, the
-        nearest to the log on the even weeks.
-    caps
-        The cap of each value for which the log shows one.
-    """
-
-    percentile: int
-    caps: Mapping[int, int]
-
-    def __str__(self) -> str:
-        """Return them in words."""
-        least, most = min(self.caps.values()), max(self.caps.values())
-        of = count_of(len(self.caps), self.by)
-        return f"caps of own cores of {of}, from {least:,} to {most:,} (percentile {self.percentile})"
-
-    def table(self) -> dict[str, Any]:
-        """Return them by name."""
-        caps = [{"value": value, "cores": cores} for value, cores in self.caps.items()]
-        return {**Step.table(self), "percentile": self.percentile, "caps": caps}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Priorities(Step):
-    """Priorities of the values of a column.
-
-    Parameters
-    ----------
-    ahead_s
-        How much earlier than others the jobs of each value count as submitted.
-    """
-
-    ahead_s: Mapping[int, float]
-
-    def __str__(self) -> str:
-        """Return them in words."""
-        first, last = (pick(self.ahead_s, key=lambda value: self.ahead_s[value]) for pick in (max, min))
-        apart = as_hours((self.ahead_s[first] - self.ahead_s[last]) / HOUR)
-        of = count_of(len(self.ahead_s), self.by)
-        return f"priorities of {of}: jobs of {self.by} {first} count as submitted up to {apart} earlier than others"
-
-    def table(self) -> dict[str, Any]:
-        """Return them by name."""
-        ahead = [{"value": value, "ahead_h": ahead_s / HOUR} for value, ahead_s in self.ahead_s.items()]
-        return {**Step.table(self), "priorities": ahead}
+        return {"by": self.by, "before": self.before, "after": self.after, "taken": self.taken, **self.about}
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +168,7 @@ class Fitted:
         for step in self.steps:
             said = "Taken" if step.taken else "Of no help on the odd weeks" if step.helped else "Tried, and not taken"
             far = f"{step.after:.2f}, {step.before:.2f} without"
-            yield f"{said}: {step}; distance from the log on the even weeks: {far}."
+            yield f"{said}: {step.said}; distance from the log on the even weeks: {far}."
         if not self.steps:
             yield "The log shows no limits, priorities or cores out of service that bring the replay nearer."
         logged_h, without_h, fitted_h = (

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from experiments.calibration import OVER_FULL, Calibration, Held, calibrate, distance, several
 from experiments.caps import MACHINE, caps_of, columns_of, week_of
-from experiments.fitted import FIRST_COME, Caps, Cores, Fitted, Priorities, Step, Used
+from experiments.fitted import FIRST_COME, Fitted, Step, Used
+from experiments.inputs import count_of
 from experiments.option import FITTED
 from simmodels.clusters.limits import Limits, numbers_of
 from simmodels.errors import RequestError
+from simmodels.ground.durations import as_hours
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.policies.ahead import MOST_VALUES, Ahead
 from simmodels.policies.queue_options import QueueOptions
@@ -201,7 +203,7 @@ class _Replays:
         jobs = np.flatnonzero(of & replayed.counted & ~np.isnan(self.wait_s) & ~np.isnan(wait_s))
         return jobs, self.wait_s[jobs], wait_s[jobs]
 
-    def best_cores(self, by: str, taken: Used) -> Cores | None:
+    def best_cores(self, by: str, taken: Used) -> Step | None:
         """Return with how many cores in service the waits are nearest; None if none help on each half.
 
         It is read off all even weeks, and judged on each half of them: it is one number.
@@ -219,11 +221,16 @@ class _Replays:
         after_all, cores = best
         if after_all == np.inf:
             return None
-        of = self.log.max_cores or cores
-        beside = replace(taken, cores=cores)
-        return Cores(by=by, before=float(before.mean()), after=after_all, beside=beside, cores=cores, of=of)
+        return Step(
+            by=by,
+            before=float(before.mean()),
+            after=after_all,
+            beside=replace(taken, cores=cores),
+            said=f"{cores:,} of {self.log.max_cores or cores:,} cores in service",
+            about={"cores": cores},
+        )
 
-    def best_caps(self, by: str, taken: Used) -> Caps | None:
+    def best_caps(self, by: str, taken: Used) -> Step | None:
         """Return the caps by a column under which the waits are nearest; None if none help on each half.
 
         Caps are read off one half of the even weeks, and judged on the other half. They are tightened percentile by
@@ -250,10 +257,19 @@ class _Replays:
         caps = _caps_at(caps_of(self.log, by, PERCENTILES, weeks % 2 == 0), place, loose)
         if not (caps and after_all < np.inf):
             return None
-        beside, percentile, before_all = _under(taken, by, caps), PERCENTILES[place], float(before.mean())
-        return Caps(by=by, before=before_all, after=after_all, beside=beside, percentile=percentile, caps=caps)
+        percentile, least, most = PERCENTILES[place], min(caps.values()), max(caps.values())
+        of_values = count_of(len(caps), by)
+        rows = [{"value": value, "cores": cores} for value, cores in caps.items()]
+        return Step(
+            by=by,
+            before=float(before.mean()),
+            after=after_all,
+            beside=_under(taken, by, caps),
+            said=f"caps of own cores of {of_values}, from {least:,} to {most:,} (percentile {percentile})",
+            about={"percentile": percentile, "caps": rows},
+        )
 
-    def best_priorities(self, by: str, taken: Used) -> Priorities | None:
+    def best_priorities(self, by: str, taken: Used) -> Step | None:
         """Return the priorities by a column under which the waits are nearest; None if none help on each half.
 
         A value is ahead by the logarithm of how many times as long as by the log its jobs wait in the replay, times a
@@ -273,8 +289,18 @@ class _Replays:
             return None
         on_both = np.log((replayed_s.sum(axis=0) + MINUTE) / (logged_s.sum(axis=0) + MINUTE))
         ahead = _ahead(by, values, weight_s * on_both)
-        beside = replace(taken, ahead=ahead)
-        return Priorities(by=by, before=float(before.mean()), after=after_all, beside=beside, ahead_s=ahead.ahead_s)
+        first, last = (pick(ahead.ahead_s, key=ahead.ahead_s.__getitem__) for pick in (max, min))
+        apart = as_hours((ahead.ahead_s[first] - ahead.ahead_s[last]) / HOUR)
+        rows = [{"value": value, "ahead_h": ahead_s / HOUR} for value, ahead_s in ahead.ahead_s.items()]
+        return Step(
+            by=by,
+            before=float(before.mean()),
+            after=after_all,
+            beside=replace(taken, ahead=ahead),
+            said=f"priorities of {count_of(len(rows), by)}: jobs of {by} {first} count as submitted up to {apart} "
+            "earlier than others",
+            about={"priorities": rows},
+        )
 
     def _tried(self, trial: Sequence[Used], of: Ints) -> tuple[Floats, Floats, Floats]:
         """Return how far waits are under what is read off each half, on the other, and how long jobs wait there.
