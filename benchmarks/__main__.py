@@ -1,14 +1,16 @@
 """Measure the cases: print a table of medians, write JSON.
 
-`python -m benchmarks [PART OF A NAME ...] [--runs N] [--out FILE]`
+`python -m benchmarks [PART OF A NAME ...] [--runs N] [--against CHECKOUT] [--out FILE]`
 """
 
 import argparse
 import json
+import os
 import platform
 import statistics
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +27,8 @@ _COLUMNS: Final = (
     ("jobs, cells, trials", "jobs", ",.0f"),
     ("wall s", "wall_s", ".3f"),
     ("min-max", "min_max", ""),
+    ("CPU s", "cpu_s", ".3f"),
+    ("CPU s, x other", "times_other", ".3f"),
     ("per s", "jobs_per_s", ",.0f"),
     ("peak MB", "peak_mb", ",.0f"),
     ("mean wait s", "mean_wait_s", ",.1f"),
@@ -33,17 +37,34 @@ _COLUMNS: Final = (
     ("per core s, x reference", "times_reference", ",.1f"),
     ("CPU s, x C program", "times_c", ".2f"),
 )
-"""The columns of the table after the case: heading, figure and format; a case without the figure leaves it empty."""
+"""The columns of the table after the case: heading, figure and format."""
 
 
-def _measure(name: str) -> Figures:
-    """Run one case in a process of its own."""
+def _measure(name: str, checkout: Path) -> Figures:
+    """Run one case of a checkout in a process of its own."""
     child = [sys.executable, "-m", "benchmarks", "--case", name]
-    done = subprocess.run(child, check=False, stdout=subprocess.PIPE, text=True)
+    path = os.environ | {"PYTHONPATH": str(checkout)}
+    done = subprocess.run(child, check=False, stdout=subprocess.PIPE, text=True, cwd=checkout, env=path)
     if done.returncode:  # it has said why, unless a signal ended it
         sys.exit(1 if done.returncode > 0 else f"{name} was ended by signal {-done.returncode}")
     figures: Figures = json.loads(done.stdout)
     return figures
+
+
+def _median(runs: Sequence[Figures]) -> Figures:
+    """Return the median of each figure."""
+    return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
+
+
+def _table(rows: Mapping[str, Mapping[str, float | str]], title: str) -> Table:
+    """Return the table of the figures of each case; a column that would be empty is left out."""
+    table = Table("case", title=title)
+    columns = [column for column in _COLUMNS if any(column[1] in figures for figures in rows.values())]
+    for heading, _, _ in columns:
+        table.add_column(heading, justify="right")
+    for name, figures in rows.items():
+        table.add_row(name, *(format(figures[key], form) if key in figures else "" for _, key, form in columns))
+    return table
 
 
 def main() -> None:
@@ -53,6 +74,7 @@ def main() -> None:
     )
     parser.add_argument("parts", nargs="*", help="only cases whose name has one of these parts")
     parser.add_argument("--runs", type=int, default=3, help="runs of each case (medians are reported)")
+    parser.add_argument("--against", type=Path, help="another checkout, each of whose runs follows one of this one")
     parser.add_argument("--out", type=Path, default=Path("results/bench.json"), help="the JSON file")
     parser.add_argument("--case", choices=list(CASES), help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -62,24 +84,24 @@ def main() -> None:
     names = [name for name in CASES if not asked.parts or any(part in name for part in asked.parts)]
     if not names:
         parser.error(f"no case has any of {asked.parts} in its name; known: {', '.join(CASES)}")
-    console = Console(width=None if sys.stdout.isatty() else 120)
-    table = Table(title=f"medians of {asked.runs} runs, each in a process of its own")
-    table.add_column("case")
-    for heading, _, _ in _COLUMNS:
-        table.add_column(heading, justify="right")
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    rows: dict[str, dict[str, float | str]] = {}
+    checkouts = [Path(__file__).parents[1], *([asked.against.resolve()] if asked.against else [])]
     results = {}
     for name in names:
         with console.status(name):
-            runs = [_measure(name) for _ in range(1 if "million" in name else asked.runs)]
-        median = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
+            times = range(1 if "million" in name else asked.runs)
+            runs, *others = zip(*([_measure(name, each) for each in checkouts] for _ in times), strict=True)
+        median = _median(runs)
+        if others:
+            median["times_other"] = median["cpu_s"] / _median(others[0])["cpu_s"]
         walls = [run["wall_s"] for run in runs]
         results[name] = {"median": median, "wall_s": walls}
-        shown = median | {"min_max": f"{min(walls):.3f}-{max(walls):.3f}"}
+        rows[name] = median | {"min_max": f"{min(walls):.3f}-{max(walls):.3f}"}
         if "busy" in median:
-            shown["busy_percent"] = 100 * median["busy"]
-        table.add_row(name, *(format(shown[key], form) if key in shown else "" for _, key, form in _COLUMNS))
+            rows[name]["busy_percent"] = 100 * median["busy"]
         console.print(f"{name}: {median['wall_s']:.3f} s, {median['peak_mb']:,.0f} MB")
-    console.print(table)
+    console.print(_table(rows, f"medians of {asked.runs} runs, each in a process of its own"))
     versions = {"schedlab": __version__, "python": platform.python_version(), "numba": numba.__version__}
     machine = {"numpy": np.__version__, "simpy": simpy.__version__, "machine": platform.machine()}
     asked.out.parent.mkdir(parents=True, exist_ok=True)

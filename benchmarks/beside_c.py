@@ -59,7 +59,7 @@ def beside_c(*, log: str, cores: int) -> Figures:
             raise SystemExit(f"{log}: the C program has other starts")
     least_s = min(wall_s)
     figures = {"jobs": len(jobs), "wall_s": least_s, "jobs_per_s": len(jobs) / least_s, "peak_mb": peak_mb()}
-    return figures | {"c_s": c_s, "times_c": min(spent_s) / c_s}
+    return figures | {"cpu_s": min(spent_s), "c_s": c_s, "times_c": min(spent_s) / c_s}
 
 
 def c_cases() -> Cases:

@@ -1,5 +1,6 @@
 """The cases that are measured; each runs in a process of its own, so that its peak memory is its own."""
 
+import dataclasses
 import json
 import resource
 import tempfile
@@ -39,11 +40,11 @@ def curie(*, engine: str, order: str = "FCFS", backfilling: str = "easy", machin
         always = [sm.CapacityChange(float(log.submit_s.min()), machines)]
         where = {"machines": machines, "cores_per_machine": 16, "capacity": always}
     figures = _timed(log, order=order, backfilling=backfilling, engine=engine, **where)
-    return figures if engine == "compiled" else figures | {"times_reference": figures["wall_s"] / _timeouts_s(len(log))}
+    return figures if engine == "compiled" else figures | {"times_reference": figures["cpu_s"] / _timeouts_s(len(log))}
 
 
 def _timeouts_s(jobs: int) -> float:
-    """Return how long SimPy takes for two timeouts a job, one after the other, of two processes."""
+    """Return how many CPU seconds SimPy takes for two timeouts a job, one after the other, of two processes."""
 
     def wait(env: simpy.Environment) -> Generator[simpy.Event]:
         for _ in range(jobs):
@@ -53,7 +54,7 @@ def _timeouts_s(jobs: int) -> float:
     for _ in range(2):
         env.process(wait(env))
     _, figures = measured(env.run, 2 * jobs)
-    return figures["wall_s"]
+    return figures["cpu_s"]
 
 
 def read() -> Figures:
@@ -108,6 +109,14 @@ def synthetic(*, jobs: int, engine: str, order: str = "FCFS", load: float = 0.9)
     """Replay a Lublin-Feitelson workload on 1,024 cores."""
     log = wl.lublin(jobs=jobs, cores=1024, seed=1, load=load)
     return _timed(log, cores=1024, order=order, engine=engine)
+
+
+def at_once(*, jobs: int, order: str = "FCFS", backfilling: str = "easy", exact: bool = False) -> Figures:
+    """Replay a generated log all of whose jobs are submitted at once, with rough or exact estimates, on 256 cores."""
+    log = wl.lublin(jobs=jobs, cores=256, seed=1)
+    log = log if exact else wl.tsafrir_estimates(log, seed=1)
+    log = dataclasses.replace(log, submit_s=np.zeros(jobs))
+    return _timed(log, cores=256, order=order, backfilling=backfilling)
 
 
 def many(*, logs: int, workers: int) -> Figures:
@@ -188,6 +197,19 @@ def scored_trials(*, workers: int, pairs: int, **how: object) -> Figures:
     return _trials_figures(pairs * 256_000, lambda: sm.score_jobs(drawn, 256_000, workers=workers, **how))  # type: ignore[arg-type]
 
 
+def _queues_at_once() -> Cases:
+    """Return the cases in which all jobs are submitted at once."""
+    cases: Cases = {}
+    for jobs in (1_000, 4_000, 16_000, 64_000):
+        for order in ("FCFS", "SAF", "WFP3") if jobs < 64_000 else ("FCFS", "SAF"):
+            cases[f"{jobs:,} jobs at once, EASY-{order}"] = partial(at_once, jobs=jobs, order=order)
+    for jobs in (1_000, 4_000):
+        conservative = partial(at_once, jobs=jobs, backfilling="conservative")
+        cases[f"{jobs:,} jobs at once, conservative"] = conservative
+        cases[f"{jobs:,} jobs at once, conservative, exact estimates"] = partial(conservative, exact=True)
+    return cases
+
+
 def _replays() -> Cases:
     """Return the cases of single replays."""
     cases: Cases = {"read Curie": read, "read Slurm, 10^6 jobs": partial(read_slurm, jobs=10**6)}
@@ -206,7 +228,8 @@ def _replays() -> Cases:
         cases[f"1,000 logs of 200 jobs, two orders, simulate_many, {workers} threads"] = partial(
             many, logs=1_000, workers=workers
         )
-    return cases | {"ten million jobs compiled": partial(synthetic, jobs=10_000_000, engine="compiled")}
+    cases["ten million jobs compiled"] = partial(synthetic, jobs=10_000_000, engine="compiled")
+    return cases | _queues_at_once()
 
 
 def _campaigns() -> Cases:
