@@ -14,3 +14,10 @@ def test_without_the_shared_data_one_sentence_says_where_they_should_be(tmp_path
     assert ended.returncode == 1
     assert ended.stderr == f"no trace at {at}: put the shared data there, or name their folder in SCHEDLAB_SHARED\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_checkout_is_not_compared_with(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks", "read Curie", "--against", str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.endswith(f"error: --against {tmp_path}: no checkout is there, with a folder benchmarks\n")
