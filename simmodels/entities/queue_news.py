@@ -75,7 +75,8 @@ class QueueNews:
         held = {slot: start_s for slot, start_s in zip(promised, starts_s, strict=True) if not math.isnan(start_s)}
         news = [(jobs[slot], start_s) for slot, start_s in held.items() if self._reserved_s.get(slot) != start_s]
         self._reserved_s = held
-        behind = queue.behind_first(decided, np.array([attempt.slot for attempt in attempts], np.int64))
+        started = np.array([attempt.slot for attempt in attempts], np.int64)
+        behind = queue.behind_first(decided, started, waiting[0])
         ahead = jobs[waiting[0]]
         for job, start_s in news:  # an observer may withdraw a job: all that is published is known by now
             self._env.publish(Reserved, job, start_s, self._scheduler)

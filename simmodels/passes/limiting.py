@@ -110,17 +110,3 @@ def count_end(queue, slot):
         queue.has_unreserved = True  # jobs that were over a limit
     elif queue.limits.jobs.size > 0:
         show_room(queue, slot)
-
-
-@compiled
-def first_in_line(queue):
-    """Return the slot of the first that waits, as last sorted, and is over no limit; -1 if there is none."""
-    if queue.limited:
-        release_all(queue)
-    waiting = queue.waiting
-    for c in range(waiting.blocks):  # most often it is the first that waits
-        b = waiting.chain[c]
-        for i in range(waiting.count[b]):
-            if not is_over(queue, waiting.entries[b, i].slot):
-                return waiting.entries[b, i].slot
-    return -1

@@ -18,7 +18,6 @@ from simmodels.passes.limiting import (
     count_end,
     count_submitted,
     drop,
-    first_in_line,
     is_over,
     lay,
     next_to_enter,
@@ -46,13 +45,11 @@ from simmodels.structures.sorted_blocks import insert, least_cores, remove, slot
 
 
 @compiled
-def behind_first(queue, slots):
-    """Return bool[slots]: which of these started although the first that waits, as last sorted, precedes them."""
-    found = np.zeros(slots.size, np.bool_)
-    first = first_in_line(queue)
-    if first >= 0:
-        for k in range(slots.size):
-            found[k] = is_behind(queue, slots[k], first)
+def behind_first(queue, slots, first):
+    """Return bool[slots]: which of these started although the first slot that waits, as last sorted, precedes them."""
+    found = np.empty(slots.size, np.bool_)
+    for k in range(slots.size):
+        found[k] = is_behind(queue, slots[k], first)
     return found
 
 
