@@ -21,29 +21,15 @@ _DENSE: Final = 4  # up to that many values an entry, to mark them is faster tha
 
 
 class Party(NamedTuple):
-    """Whose jobs are counted together, and how much they may have.
+    """Whose jobs are counted together, and how much they may have; a count of `NO_LIMIT` is any."""
 
-    Parameters
-    ----------
-    key
-        The column and the number of the value, or an empty text and the name of a group.
-    shown
-        The value, or the group, as errors show it: its name in quotes, or its number.
-    jobs, cores, core_s
-        How many may run, on how many cores, and how many core-seconds these may be expected to take; `NO_LIMIT`: any.
-    walltime_s
-        The longest estimate of a job; infinity for any.
-    submitted
-        How many may wait in the queue and run; `NO_LIMIT`: any.
-    """
-
-    key: tuple[str, str]
-    shown: str
-    jobs: int
-    cores: int
-    core_s: int
-    walltime_s: float
-    submitted: int
+    key: tuple[str, str]  # the column and the number of the value, or an empty text and the name of a group
+    shown: str  # the value, or the group, as errors show it: its name in quotes, or its number
+    jobs: int  # how many may run
+    cores: int  # on how many cores
+    core_s: int  # how many core-seconds these may be expected to take
+    walltime_s: float  # the longest estimate of a job; infinity for any
+    submitted: int  # how many may wait in the queue and run
 
     @property
     def name(self) -> str:

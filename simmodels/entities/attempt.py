@@ -50,21 +50,11 @@ COMPLETED: Final = Outcome.COMPLETED
 
 
 class Left(NamedTuple):
-    """What is left of a job.
+    """What is left of a job."""
 
-    Parameters
-    ----------
-    work_s
-        The work, in seconds at speed 1.
-    restart_s
-        How long it takes to come back from its last checkpoint.
-    earlier_s
-        How long its running attempt ran before the simulation began.
-    """
-
-    work_s: float
-    restart_s: float = 0.0
-    earlier_s: float = 0.0
+    work_s: float  # in seconds at speed 1
+    restart_s: float = 0.0  # how long it takes to come back from its last checkpoint
+    earlier_s: float = 0.0  # how long its running attempt ran before the simulation began
 
 
 class Runs(Protocol):

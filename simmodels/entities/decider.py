@@ -33,27 +33,13 @@ class Hears(Protocol):
 
 
 class Judged(NamedTuple):
-    """What became of a workflow so far.
-
-    Parameters
-    ----------
-    workflow
-        The workflow.
-    outcome
-        Its outcome, see `simmodels.results.attempts.WORKFLOW_OUTCOMES`.
-    critical_path_s
-        The least time from its submission to its finish, in seconds.
-    price
-        float64[tasks], what each task paid; None if nobody pays.
-    finish_s
-        When its last task ended, in seconds; NaN if it is not finished.
-    """
+    """What became of a workflow so far."""
 
     workflow: Workflow
-    outcome: int
-    critical_path_s: float
-    price: NDArray[np.float64] | None
-    finish_s: float
+    outcome: int  # see `simmodels.results.attempts.WORKFLOW_OUTCOMES`
+    critical_path_s: float  # the least time from its submission to its finish, in seconds
+    price: NDArray[np.float64] | None  # [tasks], what each task paid; None if nobody pays
+    finish_s: float  # when its last task ended, in seconds; NaN if it is not finished
 
     @property
     def lost_value(self) -> float:

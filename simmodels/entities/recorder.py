@@ -32,30 +32,15 @@ else:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shown:
-    """What of a record belongs to a schedule; jobs and tasks are numbers in order of submission.
+    """What of a record belongs to a schedule; jobs and tasks are numbers in order of submission."""
 
-    Parameters
-    ----------
-    clusters
-        The clusters of the schedule.
-    here, away
-        The attempts on these, and those of its jobs on others, by start.
-    parts
-        Those of attempts on several machines.
-    numbers
-        int64[k], its jobs and tasks, increasing.
-    moved
-        int64[m], those that ran last on another cluster.
-    flows
-        The workflows that are its workflows, and not just some of their tasks, each with the number of its first.
-    """
-
-    clusters: Sequence[Cluster]
-    here: "pd.DataFrame"
-    away: "pd.DataFrame"
-    parts: Sequence[Part]
-    numbers: NDArray[np.int64]
-    moved: NDArray[np.int64]
+    clusters: Sequence[Cluster]  # of the schedule
+    here: "pd.DataFrame"  # the attempts on these, by start
+    away: "pd.DataFrame"  # the attempts of its jobs on others, by start
+    parts: Sequence[Part]  # those of attempts on several machines
+    numbers: NDArray[np.int64]  # [k], its jobs and tasks, increasing
+    moved: NDArray[np.int64]  # [m], those that ran last on another cluster
+    # the workflows that are its workflows, and not just some of their tasks, each with the number of its first
     flows: Sequence[tuple[int, Workflow]]
 
     @property

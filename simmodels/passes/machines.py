@@ -227,22 +227,13 @@ def stop(state, slot):
 
 
 class Queueing(NamedTuple):
-    """The queue of first fit, as compiled code takes it.
+    """The queue of first fit, as compiled code takes it."""
 
-    Parameters
-    ----------
-    ordered, moving
-        Whether its order is another than that of submission, and whether that moves with time.
-    order
-        The C function, of the type `KEY_FUNCTION`.
-    draw, rows
-        What the order knows of each slot: drawn numbers, and rows.
-    """
-
-    ordered: bool
-    moving: bool
-    order: object
-    draw: Floats
+    ordered: bool  # whether its order is another than that of submission
+    moving: bool  # whether that order moves with time
+    order: object  # the C function, of the type `KEY_FUNCTION`
+    # what the order knows of each slot
+    draw: Floats  # drawn numbers
     rows: Floats
 
 

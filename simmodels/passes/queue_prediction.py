@@ -40,39 +40,22 @@ from simmodels.structures.queue_state import RUNNING, WAITING, queue_at
 
 
 class Coming(NamedTuple):
-    """What was submitted to a queue since its last decision; these get the next slots.
+    """What was submitted to a queue since its last decision; these get the next slots."""
 
-    Parameters
-    ----------
-    lengths, cores
-        float64[>= jobs], int64[>= jobs], how long they are expected to run, and their cores.
-    jobs
-        How many they are.
-    """
-
-    lengths: Floats
-    cores: Ints
-    jobs: int
+    lengths: Floats  # [>= jobs], how long they are expected to run
+    cores: Ints  # [>= jobs]
+    jobs: int  # how many they are
 
 
 class Asked(NamedTuple):
-    """A job of which the start is asked for.
+    """A job of which the start is asked for."""
 
-    Parameters
-    ----------
-    slot
-        Its slot at the queue, also if it is among those that are coming; else -1: it is taken to be submitted now.
-    estimate, runtime, cores
-        What the order asks.
-    length
-        How long it is expected to run.
-    """
-
-    slot: int
+    slot: int  # at the queue, also if it is among those that are coming; else -1: it is taken to be submitted now
+    # what the order asks
     estimate: float
     runtime: float
     cores: int
-    length: float
+    length: float  # how long it is expected to run
 
 
 @compiled

@@ -52,33 +52,15 @@ def as_value(called: str, value: Any) -> float:  # noqa: ANN401  whatever a user
 
 @dataclass(frozen=True)
 class Call:
-    """A plain function, and how it is called with the parameters of a C function.
+    """A plain function, and how it is called with the parameters of a C function."""
 
-    Parameters
-    ----------
-    function
-        The plain function.
-    parameters
-        Those of the C function.
-    arguments
-        What the plain function is called with: expressions of the parameters.
-    readers
-        The functions that the expressions name.
-    negated
-        Whether the value is turned round.
-    called
-        What an error calls the function.
-    kept
-        Whether its code is kept for other processes: only what names nothing that may change.
-    """
-
-    function: Callable[..., float]
-    parameters: tuple[str, ...]
-    arguments: tuple[str, ...]
-    readers: Mapping[str, Callable[..., float]] = field(default_factory=dict)
-    negated: bool = False
-    called: str = "the function"
-    kept: bool = False
+    function: Callable[..., float]  # the plain function
+    parameters: tuple[str, ...]  # those of the C function
+    arguments: tuple[str, ...]  # what the plain function is called with: expressions of the parameters
+    readers: Mapping[str, Callable[..., float]] = field(default_factory=dict)  # the functions that the expressions name
+    negated: bool = False  # whether the value is turned round
+    called: str = "the function"  # what an error calls the function
+    kept: bool = False  # whether its code is kept for other processes: only what names nothing that may change
 
     def in_python(self) -> Callable[..., float]:
         """Return it as a Python function of the parameters."""

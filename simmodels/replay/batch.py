@@ -23,28 +23,18 @@ from simmodels.work.workload import Workload
 
 
 class Logs(NamedTuple):
-    """The columns of several workloads of rigid jobs, one after the other.
+    """The columns of several workloads of rigid jobs, one after the other."""
 
-    Parameters
-    ----------
-    submit_s, runtime_s, estimate_s, cores
-        float64[rows] and int64[rows].
-    first_row, first_slot
-        int64[logs + 1], where each log's begin; a slot is a job's number in order of arrival, as in `Replay`.
-    row
-        int64[slots], the row of each slot in its log.
-    size
-        int64[logs], the cores of each log's machine.
-    """
-
+    # by row, of all logs
     submit_s: Floats
     runtime_s: Floats
     estimate_s: Floats
     cores: Ints
+    # [logs + 1], where each log's begin; a slot is a job's number in order of arrival, as in `Replay`
     first_row: Ints
     first_slot: Ints
-    row: Ints
-    size: Ints
+    row: Ints  # [slots], the row of each slot in its log
+    size: Ints  # [logs], the cores of each log's machine
 
 
 @partial(compiled, nogil=True)

@@ -63,21 +63,13 @@ OUTAGES: Final = Structure(
 
 
 class Planned(NamedTuple):
-    """Maintenance, as compiled code takes it.
-
-    Parameters
-    ----------
-    start, end, notice, mode
-        float64[k] three times, and int64[k].
-    of
-        bool[k, machines], which machines are maintained.
-    """
+    """Maintenance, as compiled code takes it; one entry per window."""
 
     start: Floats
     end: Floats
     notice: Floats
     mode: Ints
-    of: Flags
+    of: Flags  # [windows, machines], which machines are maintained
 
 
 @compiled

@@ -35,25 +35,13 @@ _FAILURES: Final = 16
 
 
 class Recorded(NamedTuple):
-    """What was recorded.
+    """What was recorded."""
 
-    Parameters
-    ----------
-    slot
-        int64[k], the slot of each attempt, in the order in which a recorder has them.
-    attempts
-        What else is known of each attempt, as columns.
-    off
-        Cluster, machine, begin and end of each span in which a machine was off.
-    occupancy, place
-        Which machines each attempt has, and int64[k], where the attempts that it numbers are here; None for a placer.
-    """
-
-    slot: Ints
-    attempts: dict[str, NDArray[np.generic]]
-    off: tuple[Ints, Ints, Floats, Floats]
-    occupancy: Occupancy | None
-    place: Ints
+    slot: Ints  # [k], the slot of each attempt, in the order in which a recorder has them
+    attempts: dict[str, NDArray[np.generic]]  # what else is known of each attempt, as columns
+    off: tuple[Ints, Ints, Floats, Floats]  # cluster, machine, begin and end of each span in which a machine was off
+    occupancy: Occupancy | None  # which machines each attempt has; None for a placer
+    place: Ints  # [k], where the attempts that `occupancy` numbers are here
 
     def parts_table(self, rows: Ints) -> "pd.DataFrame":
         """Return the parts of the attempts that have several machines; `rows` are int64[k], those of the attempts."""

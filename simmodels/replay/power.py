@@ -76,21 +76,13 @@ _lengthen_machines = columns_by(POWER, "machine")
 
 
 class Changes(NamedTuple):
-    """The changes of a capacity, by time.
+    """The changes of a capacity, by time; one entry per change, as in `Capacity`."""
 
-    Parameters
-    ----------
-    time, machines, notice, mode
-        float64[k] (increasing, all after the begin), int64[k], float64[k] and int64[k]; see `Capacity`.
-    notices
-        int64[j], those of which notice is given, by the instant at which it is.
-    """
-
-    time: Floats
+    time: Floats  # increasing, all after the begin
     machines: Ints
     notice: Floats
     mode: Ints
-    notices: Ints
+    notices: Ints  # [j], the changes of which notice is given, by the instant at which it is
 
 
 @compiled

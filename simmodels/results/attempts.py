@@ -67,51 +67,24 @@ _UNKNOWN: Final[dict[str, float]] = dict.fromkeys(_ATTEMPT_TYPES, np.nan) | {
 
 
 class Attempts(NamedTuple):
-    """Attempts at running jobs, one a row: first each job's last one, in input order, then the earlier ones.
+    """Attempts at running jobs, one a row: first each job's last one, in input order, then the earlier ones."""
 
-    Parameters
-    ----------
-    row
-        int64[k], the input row of the job.
-    attempt
-        int64[k], its number, growing with time within a job.
-    start_s, end_s
-        float64[k], in seconds since the trace's zero; NaN where it did not start, or still runs.
-    outcome
-        int8[k], 0 completed, 1 killed, 2 came to nothing or still runs.
-    cluster
-        int64[k], the number of the cluster that it ran on; -1 where it did not start.
-    machine
-        int64[k], the number of its (lowest) machine there; -1 where that is not known.
-    work_s
-        float64[k], for how long it did work that was not lost; NaN where that is not known.
-    warned_s
-        float64[k], how long before it was lost a checkpoint was asked for; NaN if it was not.
-    earlier_s
-        float64[k], how long it ran before the simulation began.
-    stopped
-        bool[k], whether it was lost though its machines stayed on.
-    changed
-        bool[k], whether only a cluster or a scheduler of the user's says how long it ran, by a law, another job or a
-        limit of its own.
-    speed, interval_s, cost_s, restart_s
-        float64[k], how many seconds of the job it did in a second, and how it wrote checkpoints; NaN: as its cluster
-        says, see `ClusterSpec`.
-    """
-
-    row: NDArray[np.int64]
-    attempt: NDArray[np.int64]
-    start_s: NDArray[np.float64]
-    end_s: NDArray[np.float64]
-    outcome: NDArray[np.int8]
-    cluster: NDArray[np.int64]
-    machine: NDArray[np.int64]
-    work_s: NDArray[np.float64]
-    warned_s: NDArray[np.float64]
-    earlier_s: NDArray[np.float64]
-    stopped: NDArray[np.bool_]
+    row: NDArray[np.int64]  # the input row of the job
+    attempt: NDArray[np.int64]  # its number, growing with time within a job
+    start_s: NDArray[np.float64]  # in seconds since the trace's zero; NaN where it did not start
+    end_s: NDArray[np.float64]  # likewise; NaN where it did not start, or still runs
+    outcome: NDArray[np.int8]  # 0 completed, 1 killed, 2 came to nothing or still runs
+    cluster: NDArray[np.int64]  # the number of the cluster that it ran on; -1 where it did not start
+    machine: NDArray[np.int64]  # the number of its (lowest) machine there; -1 where that is not known
+    work_s: NDArray[np.float64]  # for how long it did work that was not lost; NaN where that is not known
+    warned_s: NDArray[np.float64]  # how long before it was lost a checkpoint was asked for; NaN if it was not
+    earlier_s: NDArray[np.float64]  # how long it ran before the simulation began
+    stopped: NDArray[np.bool_]  # whether it was lost though its machines stayed on
+    # Whether only a cluster or a scheduler of the user's says how long it ran, by a law, another job or a limit of its
+    # own.
     changed: NDArray[np.bool_]
-    speed: NDArray[np.float64]
+    speed: NDArray[np.float64]  # how many seconds of the job it did in a second; NaN: as its cluster says
+    # how it wrote checkpoints; NaN: as its cluster says, see `ClusterSpec`
     interval_s: NDArray[np.float64]
     cost_s: NDArray[np.float64]
     restart_s: NDArray[np.float64]

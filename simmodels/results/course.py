@@ -24,24 +24,14 @@ else:
 
 
 class Course(NamedTuple):
-    """What attempts come to.
+    """What attempts come to; one entry per attempt."""
 
-    Parameters
-    ----------
-    lasts_s
-        float64[k], how long each takes if nothing comes between.
-    limit_s
-        float64[k], how long it may take by the estimate of its job.
-    work_s
-        float64[k], for how long it does work that is not lost, by its outcome and its end; of one that still runs, by
-        the end of the window.
-    known
-        bool[k], whether that is what must be: not of one that is changed, and of those of its job that follow it.
-    """
-
-    lasts_s: NDArray[np.float64]
-    limit_s: NDArray[np.float64]
+    lasts_s: NDArray[np.float64]  # how long it takes if nothing comes between
+    limit_s: NDArray[np.float64]  # how long it may take by the estimate of its job
+    # For how long it does work that is not lost, by its outcome and its end; of one that still runs, by the end of the
+    # window.
     work_s: NDArray[np.float64]
+    # whether that is what must be: not of one that is changed, and of those of its job that follow it
     known: NDArray[np.bool_]
 
 

@@ -24,51 +24,30 @@ else:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """What a schedule says happened.
+    """What a schedule says happened."""
 
-    Parameters
-    ----------
-    workload
-        The jobs and tasks, n rows.
-    clusters
-        The clusters.
-    start_s, end_s, outcome, executed_s, counted, cluster
-        As in `simmodels.results.schedule.Schedule`, n rows each.
-    attempts
-        Every attempt, of the jobs that ran once too.
-    listed
-        int64[n], how many attempts of each job were recorded one by one; None if that was done for no job.
-    terms
-        What it was made under.
-    off_spans
-        The spans in which machines were off, by cluster, machine and time; None if no cluster has machines.
-    parts
-        Called for those of the attempts on several machines: `row`, `attempt`, `machine`, `machines`, `cores`; it
-        returns None if there are none.
-    elsewhere
-        The attempts of these jobs on clusters that are not among the clusters, with their speeds and checkpoints.
-    window
-        First and last instant of what was simulated; None if there are no machines.
-    workflow_outcome
-        int8[workflows], see `WORKFLOW_OUTCOMES`.
-    """
-
-    workload: Workload
+    workload: Workload  # the jobs and tasks, n rows
     clusters: tuple[ClusterSpec, ...]
+    # as in `simmodels.results.schedule.Schedule`, n rows each
     start_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
     outcome: NDArray[np.int8]
     executed_s: NDArray[np.float64]
     counted: NDArray[np.bool_]
     cluster: NDArray[np.int64]
-    attempts: Attempts
+    attempts: Attempts  # every attempt, of the jobs that ran once too
+    # [n], how many attempts of each job were recorded one by one; None if that was done for no job
     listed: NDArray[np.int64] | None
-    terms: Terms
+    terms: Terms  # what it was made under
+    # the spans in which machines were off, by cluster, machine and time; None if no cluster has machines
     off_spans: "pd.DataFrame | None"
+    # Called for those of the attempts on several machines: `row`, `attempt`, `machine`, `machines`, `cores`; it returns
+    # None if there are none.
     parts: "Callable[[], pd.DataFrame | None]"
+    # the attempts of these jobs on clusters that are not among the clusters, with their speeds and checkpoints
     elsewhere: Attempts
-    window: tuple[float, float] | None
-    workflow_outcome: NDArray[np.int8]
+    window: tuple[float, float] | None  # first and last instant of what was simulated; None if there are no machines
+    workflow_outcome: NDArray[np.int8]  # [workflows], see `WORKFLOW_OUTCOMES`
 
     def part_table(self) -> "pd.DataFrame":
         """Return the parts as a table, which is empty if there are none."""

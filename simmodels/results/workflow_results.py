@@ -22,28 +22,14 @@ _UNFINISHED = WORKFLOW_OUTCOMES.index("unfinished")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkflowResults:
-    """What became of workflows.
+    """What became of workflows."""
 
-    Parameters
-    ----------
-    tasks
-        The workflows, and which rows of the next two are their tasks.
-    start_s, end_s
-        float64[n], seconds since the workload's zero; NaN where a task never started, or never ended.
-    outcome
-        int8[workflows], see `simmodels.results.attempts.WORKFLOW_OUTCOMES`.
-    critical_path_s
-        float64[workflows], the least time from submission to finish.
-    tick_s
-        The unit of the auction's times, in seconds.
-    """
-
-    tasks: Tasks
-    start_s: NDArray[np.float64]
-    end_s: NDArray[np.float64]
-    outcome: NDArray[np.int8]
-    critical_path_s: NDArray[np.float64]
-    tick_s: float = 1.0
+    tasks: Tasks  # the workflows, and which rows of the next two are their tasks
+    start_s: NDArray[np.float64]  # [n], seconds since the workload's zero; NaN where a task never started
+    end_s: NDArray[np.float64]  # [n], likewise; NaN where a task never ended
+    outcome: NDArray[np.int8]  # [workflows], see `simmodels.results.attempts.WORKFLOW_OUTCOMES`
+    critical_path_s: NDArray[np.float64]  # [workflows], the least time from submission to finish
+    tick_s: float = 1.0  # the unit of the auction's times, in seconds
 
     @property
     def workflows(self) -> tuple[Workflow, ...]:

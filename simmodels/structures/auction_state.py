@@ -170,58 +170,33 @@ auction_state_at = found_at(AUCTION_STATE)
 
 
 class AuctionRules(NamedTuple):
-    """The rules of an auction, as compiled code takes them.
+    """The rules of an auction, as compiled code takes them."""
 
-    Parameters
-    ----------
-    group, groups
-        int64[kinds], the queue in which tasks of each kind wait; how many queues there are.
-    bid
-        The C function, of the type `BID_FUNCTION`.
-    high
-        Whether the highest bid wins.
-    needs_slr, needs_factor, needs_area, needs_longest, needs_draw
-        What the bid names.
-    queues
-        Over how many queues the longest critical path is taken: 1 for all groups together, else each by itself.
-    prices, budgets, every_deadline
-        Whether who starts pays, can bid no more than it has, and whether an auction is held at each deadline.
-    plus, admission, tick, unit
-        How many ticks ahead projected SLRs look; the least share of its value that a job must hope for; the tick, in
-        seconds; the unit of the times that the bid gets, in seconds.
-    trend, network, backfilling
-        Codes of `TRENDS`, `NETWORKS` and `BACKFILLINGS`.
-    best_fit
-        Whether a task meets the cluster with the fewest free cores of those on which it fits.
-    forward
-        Whether places take tasks into queues of theirs, so that all that wait are taken, whatever is free.
-    seed
-        Of bids that draw.
-    """
-
-    group: Ints
-    groups: int
-    bid: object
-    high: bool
+    group: Ints  # int64[kinds], the queue in which tasks of each kind wait
+    groups: int  # how many queues there are
+    bid: object  # the C function, of the type `BID_FUNCTION`
+    high: bool  # whether the highest bid wins
+    # these four, and `needs_draw`: what the bid names
     needs_slr: bool
     needs_factor: bool
     needs_area: bool
     needs_longest: bool
+    # over how many queues the longest critical path is taken: 1 for all groups together, else each by itself
     queues: int
     needs_draw: bool
-    prices: bool
-    budgets: bool
-    every_deadline: bool
-    plus: float
-    admission: float
-    tick: float
-    unit: float
-    trend: int
-    network: int
-    backfilling: int
-    best_fit: bool
-    forward: bool
-    seed: int
+    prices: bool  # whether who starts pays
+    budgets: bool  # whether who bids can bid no more than it has
+    every_deadline: bool  # whether an auction is held at each deadline
+    plus: float  # how many ticks ahead projected SLRs look
+    admission: float  # the least share of its value that a job must hope for
+    tick: float  # the tick, in seconds
+    unit: float  # the unit of the times that the bid gets, in seconds
+    trend: int  # a code of `TRENDS`
+    network: int  # a code of `NETWORKS`
+    backfilling: int  # a code of `BACKFILLINGS`
+    best_fit: bool  # whether a task meets the cluster with the fewest free cores of those on which it fits
+    forward: bool  # whether places take tasks into queues of theirs, so that all that wait are taken, whatever is free
+    seed: int  # of bids that draw
 
 
 @compiled

@@ -21,27 +21,13 @@ from simmodels.structures.sorted_blocks import sort_pairs
 
 
 class Classes(NamedTuple):
-    """The cores of machines, in classes.
+    """The cores of machines, in classes."""
 
-    Parameters
-    ----------
-    goes
-        float64[classes], increasing: when the machines of each go; the last is infinity, of those that stay.
-    of
-        int64[machines], the class of each machine; -1 of one that takes nothing.
-    free
-        int64[classes], the cores that are free in each now.
-    profiles
-        How many cores of each are free from now on.
-    parts
-        (slot, class, cores) of what runs, then of what starts now.
-    """
-
-    goes: Floats
-    of: Ints
-    free: Ints
-    profiles: list[Profile]
-    parts: list[tuple[int, int, int]]
+    goes: Floats  # [classes], increasing: when the machines of each go; the last is infinity, of those that stay
+    of: Ints  # [machines], the class of each machine; -1 of one that takes nothing
+    free: Ints  # [classes], the cores that are free in each now
+    profiles: list[Profile]  # how many cores of each are free from now on
+    parts: list[tuple[int, int, int]]  # (slot, class, cores) of what runs, then of what starts now
 
 
 @compiled

@@ -28,70 +28,33 @@ LENGTHS: Final = 96
 
 
 class PlacementRules(NamedTuple):
-    """How jobs are placed, as compiled code takes it; see `simmodels.policies.placement_options.PlacementOptions`.
+    """How jobs are placed, as compiled code takes it; see `simmodels.policies.placement_options.PlacementOptions`."""
 
-    Parameters
-    ----------
-    kind
-        FIRST_FIT, TARGET_STRETCH or TARGET_ASAP.
-    by_event
-        First fit: whether it refills a machine after each completion, instead of all after the instant.
-    best_fit
-        First fit: whether a job gets the machine with the fewest free cores, instead of the first.
-    least
-        M-, the least number of machines used.
-    use
-        How many machines are used at first.
-    raise_above, lower_below, distance, length_cap
-        As there.
-    stay
-        Whether a job waits for its target while its stretch is below the longest.
-    requeue_immediate
-        Whether a job that is placed again may start at once elsewhere.
-    first_that_stays
-        Whether a job whose target is too late takes the first machine on which its stretch stays below the longest,
-        instead of that of the earliest start.
-    by_plan
-        Whether the longest stretch is that of planned jobs, instead of completed ones.
-    by_rank
-        Whether equal starts go to the machine of the lowest rank, instead of the first that was tried.
-    beyond_use
-        Whether all open machines are searched, instead of those in use.
-    left_first
-        Whether the machine of the lower rank is tried before that at the same distance on the other side.
-    replan_if_full
-        Whether all is planned again after machines came only if all were used, and U was too high.
-    puts_off
-        Whether jobs that start at the horizon or later are planned only when it matters where.
-    longer_only
-        Whether only longer jobs count for a category, and not those of the same length.
-    pack
-        How many machines make a pack; 0 for no packs.
-    packing
-        How targets are rounded to packs.
-    """
-
-    kind: int
-    by_event: bool
-    best_fit: bool
-    least: int
-    use: int
+    kind: int  # FIRST_FIT, TARGET_STRETCH or TARGET_ASAP
+    by_event: bool  # first fit: whether it refills a machine after each completion, instead of all after the instant
+    best_fit: bool  # first fit: whether a job gets the machine with the fewest free cores, instead of the first
+    least: int  # M-, the least number of machines used
+    use: int  # how many machines are used at first
+    # these four as there
     raise_above: float
     lower_below: float
     distance: int
     length_cap: float
-    stay: bool
-    requeue_immediate: bool
+    stay: bool  # whether a job waits for its target while its stretch is below the longest
+    requeue_immediate: bool  # whether a job that is placed again may start at once elsewhere
+    # Whether a job whose target is too late takes the first machine on which its stretch stays below the longest,
+    # instead of that of the earliest start.
     first_that_stays: bool
-    by_plan: bool
-    by_rank: bool
-    beyond_use: bool
+    by_plan: bool  # whether the longest stretch is that of planned jobs, instead of completed ones
+    by_rank: bool  # whether equal starts go to the machine of the lowest rank, instead of the first that was tried
+    beyond_use: bool  # whether all open machines are searched, instead of those in use
+    # whether the machine of the lower rank is tried before that at the same distance on the other side
     left_first: bool
-    replan_if_full: bool
-    puts_off: bool
-    longer_only: bool
-    pack: int
-    packing: int
+    replan_if_full: bool  # whether all is planned again after machines came only if all were used, and U was too high
+    puts_off: bool  # whether jobs that start at the horizon or later are planned only when it matters where
+    longer_only: bool  # whether only longer jobs count for a category, and not those of the same length
+    pack: int  # how many machines make a pack; 0 for no packs
+    packing: int  # how targets are rounded to packs
 
 
 _TYPES: Final = {int: types.int64, bool: types.boolean, float: types.float64}

@@ -14,18 +14,10 @@ Rows = NDArray[np.int64]
 
 
 class Windowed(NamedTuple):
-    """The jobs of a window.
+    """The jobs of a window, by their rows, in order of (submit, input)."""
 
-    Parameters
-    ----------
-    warm
-        int64[k], the rows of the jobs that run when it begins, in order of (submit, input): so they get machines.
-    arriving
-        int64[j], the rows of those that are submitted in it, in order of (submit, input).
-    """
-
-    warm: Rows
-    arriving: Rows
+    warm: Rows  # those that run when it begins: so they get machines
+    arriving: Rows  # those that are submitted in it
 
 
 def windowed(workload: Workload, window_s: tuple[Duration, Duration]) -> Windowed:
