@@ -3,7 +3,7 @@
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from simpy.events import URGENT, Event
+from simpy.events import URGENT
 from simpy.events import Process as SimPyProcess
 
 from simmodels.clusters.checkpoints import Checkpoints
@@ -212,11 +212,9 @@ class Attempt:
         if self.process is not None:
             self.process.interrupt(cause)
         else:
-            stop = Event(self.cluster.env)
-            stop.callbacks.append(self._lose)
-            self.cluster.env.trigger(stop, URGENT)
+            self.cluster.env.call(self._lose, URGENT)
 
-    def _lose(self, _: Event) -> None:
+    def _lose(self) -> None:
         """Stop waiting."""
         if self.end_s is None and self.process is None:
             self.callbacks = ()

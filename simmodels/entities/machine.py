@@ -5,7 +5,7 @@ from typing import Final, Literal, Protocol
 import numpy as np
 from simpy.events import Event
 
-from simmodels.entities.environment import Environment
+from simmodels.entities.environment import POWER, Environment
 
 Leaves = Literal["at an instant", "once idle"]
 State = Literal["on", "noticed", "draining", "off", "booting"]
@@ -213,8 +213,7 @@ class Machine:
 
     def _go_after(self, turns: int) -> None:
         """Switch it off, after this many turns of power changes, if it still drains: it may have been called back."""
-        turn = self.cluster.env.powering()
-        turn.callbacks.append(lambda _: self._go_after(turns - 1) if turns > 1 else self._go())
+        self.cluster.env.call(lambda: self._go_after(turns - 1) if turns > 1 else self._go(), POWER)
 
     def _go(self) -> None:
         if not self.running:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from simpy.events import PENDING, Event
 
 from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.entities.alarm import Alarm
@@ -66,11 +65,7 @@ class Placer(Scheduler):
         self._planned = Alarm(env, self._ring)  # at the next planned start
         if self.options.checkpoints is not None:
             cluster.checkpoints = self.options.checkpoints
-        self._early = Event(env)
-        self._early.callbacks.append(self._completions)
-        first = Event(env)
-        first.callbacks.append(self._begin_alone)
-        env.trigger(first, ENDED)
+        env.call(self._begin_alone, ENDED)
         self._ring()
 
     @staticmethod
@@ -163,9 +158,9 @@ class Placer(Scheduler):
             self._lost.append(attempt)
             self._ring()
             return
+        if not self._ended:
+            self.env.call(self._completions, ENDED)
         self._ended.append(attempt)
-        if self._early._value is PENDING:  # noqa: SLF001  as `_ring`
-            self.env.trigger(self._early, ENDED)
 
     def note_power(self, machine: Machine, more: int) -> None:
         """Take note that a machine was switched, and how many more of its cores jobs may have."""
@@ -281,7 +276,7 @@ class Placer(Scheduler):
         self._columns = job_columns(self._state)  # some are those of the old one
         self._start_all()
 
-    def _begin_alone(self, _: Event) -> None:
+    def _begin_alone(self) -> None:
         """Make the state before the machines change at the first instant, if no job that ran before had it made."""
         if self._state is None:
             self._begin()
@@ -312,10 +307,8 @@ class Placer(Scheduler):
         self._jobs[slot] = job
         self._arrived += 1
 
-    def _completions(self, _: Event) -> None:
+    def _completions(self) -> None:
         """Take what has ended at this instant out, and start what takes its place at once."""
-        self._early = Event(self.env)
-        self._early.callbacks.append(self._completions)
         slots = np.array([attempt.slot for attempt in self._ended], np.int64)
         for slot in slots.tolist():
             del self._jobs[slot]
