@@ -101,7 +101,7 @@ class AuctionJobs:
 
     def refuse(self, options: AuctionOptions) -> NoReturn:
         """Refuse the bid, which gave no number for a task."""
-        number, now = auction_events.refused_task(self._state)
+        number, now = self._state.refused, self._state.refused_at
         job = bisect_right(self._first_task, number) - 1
         of, task = self._known[job], number - self._first_task[job]
         raise_refused_bid(options.bid, of.job_id, of.label(task) if isinstance(of, Workflow) else str(task), now)
@@ -135,8 +135,8 @@ class AuctionJobs:
 
     def judged(self, *, prices: bool) -> Iterable[Judged]:
         """Return what became of each workflow; `prices` is whether tasks pay."""
-        price = auction_events.export_results(self._state)[3] if prices else None
-        first, finish_s = self._first_task, auction_events.finishes(self._state)
+        price = self._state.price.copy() if prices else None
+        first, finish_s = self._first_task, self._state.finish.copy()
         for number, outcome in enumerate(workflow_outcomes(self._state).tolist()):
             workflow = self._known[number]
             if not isinstance(workflow, Workflow):

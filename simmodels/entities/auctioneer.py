@@ -259,7 +259,8 @@ class Auctioneer(Router):
     def _waiting_by_group(self) -> list[list[int]]:
         """Return the numbers of the tasks that wait for an auction; those of a group hold each other back."""
         groups = 1 if self.options.blocking == "all" else len(self._kinds.names) + 2
-        return [sorted(auction_events.waiting_tasks(self._state, group).tolist()) for group in range(groups)]
+        heap, waiting = self._state.heap, self._state.waiting
+        return [sorted(heap[group, : waiting[group]].tolist()) for group in range(groups)]
 
     def stuck(self, most: Mapping[Cluster, int]) -> Sequence[Job]:
         """Return the tasks that wait here and never start: too wide ones, and all that these hold back for good."""
@@ -268,7 +269,7 @@ class Auctioneer(Router):
             room[[place for place, each in enumerate(self.into) if each.stuck(most)]] = 0
         state, now, held = self._state, float(self.env.now), list[int]()
         for tasks in self._waiting_by_group():
-            cores = auction_events.cores_of(state, np.array(tasks, np.int64)).tolist()
+            cores = state.cores[np.array(tasks, np.int64)].tolist()
             needs = dict(zip(tasks, cores, strict=True))
             wide = [
                 task for task in tasks if needs[task] > max(room[auction_events.takes(state, task, now)], default=0)
@@ -393,7 +394,7 @@ class Auctioneer(Router):
             # What waits when nothing is to come will wait for good.
             news |= self.env.peek() < np.inf and bool(forwarding.waiting())
         forwarding.send(runs, now)
-        if auction_events.refused_task(self._state)[0] >= 0:
+        if self._state.refused >= 0:
             self._jobs.refuse(self.options)
         if self.rebalance_s is not None and self._moves_s == np.inf and news:
             periods = math.floor(now / self.rebalance_s) + 1
@@ -407,7 +408,7 @@ class Auctioneer(Router):
         attempt.decider = self
         attempt.slot = number
         if self.options.prices and self._observers_of_prices:
-            self.env.publish(Priced, attempt, float(auction_events.price_of(self._state, number)))
+            self.env.publish(Priced, attempt, float(self._state.price[number]))
 
     def start(self, run: Job, cluster: Cluster) -> Attempt:
         """Start a task, or a rigid job, on the cluster that it met; if overridden, with as many cores as it bid for."""

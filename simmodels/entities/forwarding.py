@@ -14,7 +14,7 @@ from simmodels.errors import RequestError
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.passes import auction_events
 from simmodels.policies.auction_options import AuctionOptions
-from simmodels.structures.auction_state import AuctionState
+from simmodels.structures.auction_state import ACTIVE, AuctionState
 from simmodels.work.vocabulary import OF_A_PLACE
 from simmodels.work.workload import Job
 
@@ -80,19 +80,17 @@ class Forwarding:
         if self.forward:
             return
         tasks, freed = np.array(ended, np.int64), np.zeros(len(self.into), np.int64)
-        np.add.at(freed, auction_events.met(self._state, tasks), auction_events.cores_of(self._state, tasks))
-        for place, (scheduler, counted) in enumerate(
-            zip(self.into, auction_events.free_cores(self._state), strict=True)
-        ):
+        np.add.at(freed, self._state.cluster[tasks], self._state.cores[tasks])
+        for place, (scheduler, counted) in enumerate(zip(self.into, self._state.free.tolist(), strict=True)):
             now_free = 0 if scheduler.waiting else scheduler.cluster.free_cores
             auction_events.add_free(self._state, place, int(now_free - counted - freed[place]))
 
     def send(self, runs: Sequence[tuple[int, Job]], now: float) -> None:
         """Send tasks that won, given in the order of their bids, each to the place that it prefers."""
         if not self.forward:
-            places = auction_events.met(self._state, np.array([number for number, _ in runs], np.int64))
-            for (number, run), place in zip(runs, places.tolist(), strict=True):
-                self._send(number, run, place)
+            cluster = self._state.cluster
+            for number, run in runs:
+                self._send(number, run, int(cluster[number]))
             return
         if self._by_place:
             self._send_by_place(dict(runs), now)
@@ -140,7 +138,7 @@ class Forwarding:
         return key, start_s, place
 
     def _send(self, number: int, run: Job, place: int) -> None:
-        auction_events.send(self._state, number, place)
+        self._state.cluster[number] = place  # its data will be there
         self._sent[id(run)] = Sent(number, run, place)
         self.router.env.publish(Routed, run, self.router, self.into[place])
         self.into[place].enqueue(run)
@@ -173,7 +171,7 @@ class Forwarding:
     def drop_starved(self, now: float) -> None:
         """Take tasks out of the queues whose jobs have starved."""
         for sent in self.waiting():
-            if not auction_events.is_active(self._state, sent.number):
+            if self._state.state[self._state.job[sent.number]] != ACTIVE:
                 self.into[sent.place].withdraw(sent.run)
                 auction_events.lose(self._state, sent.number, now)
                 del self._sent[id(sent.run)]

@@ -22,7 +22,7 @@ from simmodels.policies.options import takes_options
 from simmodels.policies.placement_options import Heuristic, PlacementOptions, require_lengths
 from simmodels.policies.queue_options import raise_refused
 from simmodels.policies.rows import Rows, require_columns, row_of
-from simmodels.structures.placement_state import grow, job_columns, mean_machines_used, refused, set_known
+from simmodels.structures.placement_state import grow, job_columns, mean_machines_used, set_known
 from simmodels.work.workload import Job, Workload
 
 _ROOM = 1024  # slots at first
@@ -355,7 +355,7 @@ class Placer(Scheduler):
 
     def _start_all(self) -> None:
         if self._may_refuse:
-            slot, now = refused(self._state)
+            slot, now = self._state.refused, self._state.refused_at
             if slot >= 0:
                 raise_refused(self._jobs[slot], now, self.options.order_of_queue, None)
         slots, machines = placement_events.started(self._state)

@@ -134,7 +134,7 @@ class QueueScheduler(Scheduler):
                 self._enter(job, now)
         self._plan.note_change()
         starts = queue.resume(self._queue, now, self._arrived - before)
-        self._start_all(state.started_slots(self._queue, starts, starts).tolist())
+        self._start_all(self._queue.placed[:starts].tolist())
 
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended."""
@@ -327,7 +327,7 @@ class QueueScheduler(Scheduler):
         if starts < 2:  # most often; a slice takes three times as long
             return [self._slots.item(0)] if starts else []
         if starts > len(self._slots):
-            self._slots = state.started_slots(self._queue, starts, 2 * starts)
+            self._slots = np.resize(self._queue.placed[:starts], 2 * starts)
         slots: list[int] = self._slots[:starts].tolist()
         return slots
 
@@ -337,7 +337,7 @@ class QueueScheduler(Scheduler):
         starts, had = queue.instant_under_notice(self._queue, now, self._slots, finished, arrivals, *machines)
         for slot, machine, cores in had.tolist():
             self._starts_on.setdefault(slot, []).append((self.cluster.machines[machine], cores))
-        slots: list[int] = state.started_slots(self._queue, starts, starts).tolist()
+        slots: list[int] = self._queue.placed[:starts].tolist()
         return slots
 
     def _next_event(self) -> None:
@@ -450,9 +450,9 @@ class QueueScheduler(Scheduler):
 
     def _start_all(self, slots: list[int]) -> None:
         if self._may_refuse:
-            slot, now = state.refused(self._queue)
+            slot = self._queue.refused
             if slot >= 0:
-                raise_refused(self._jobs[slot], now, self.order, self.backfill_order)
+                raise_refused(self._jobs[slot], self._queue.refused_at, self.order, self.backfill_order)
         attempts = []
         self._waiting -= len(slots)
         if self._promise.is_set or (self._waiting and self.options.backfilling == "conservative"):

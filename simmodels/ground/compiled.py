@@ -67,7 +67,8 @@ def compiled(function: Callable[..., Any], *, nogil: bool = False, part: str | N
     nogil
         Whether other threads run while it does.
     part
-        What it is for, as the line names it that a user sees meanwhile. By default its file says it.
+        What it is for, as the line names it that a user sees meanwhile; if empty, there is none. By default its file
+        says it.
     """
     return _made(function, part, nogil=nogil)
 
@@ -165,7 +166,7 @@ class _Callback(CFunc):
 
 def _made(function: Any, part: str | None, **options: Any) -> Any:  # noqa: ANN401  as above
     """Compile a function for calls from Python, and for calls from compiled code; both are kept."""
-    part = part or _part_of(Path(function.__code__.co_filename))
+    part = _part_of(Path(function.__code__.co_filename)) if part is None else part
     with interrupts_heard():  # the first asks LLVM what it compiles for
         if not LINKED:
             return _kept(njit(**options)(function), PLAIN, part)
@@ -179,7 +180,7 @@ def _kept(made: Any, form: Form, part: str) -> Any:  # noqa: ANN401  as above
     """Let the code of a dispatcher be kept, and Ctrl-C leave its compiler."""
 
     def missed() -> None:
-        if len(_under_way) <= 1:  # what it calls is compiled with it
+        if part and len(_under_way) <= 1:  # what it calls is compiled with it
             _say_compiling(part)
 
     made._cache = KeptCode(made, form, missed, _say_unkept)  # noqa: SLF001  numba has no public way to say this

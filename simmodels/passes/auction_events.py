@@ -294,37 +294,6 @@ def change_rules(auction, rules, now):
 
 
 @compiled
-def export_results(auction):
-    """Return start, end, cluster and price by task, and what each job is doing (copies)."""
-    tasks = auction.tasks
-    return (
-        auction.start[:tasks].copy(),
-        auction.end[:tasks].copy(),
-        auction.cluster[:tasks].copy(),
-        auction.price[:tasks].copy(),
-        auction.state[: auction.jobs].copy(),
-    )
-
-
-@compiled
-def price_of(auction, task):
-    """Return what a task pays."""
-    return auction.price[task]
-
-
-@compiled
-def finishes(auction):
-    """Return when each job was done, starved by an end or was rejected; NaN for the others (a copy)."""
-    return auction.finish[: auction.jobs].copy()
-
-
-@compiled
-def states_of(auction, jobs):
-    """Return what each of these jobs is doing."""
-    return auction.state[jobs]
-
-
-@compiled
 def due_by(auction, now):
     """Return the jobs, in any order, whose deadline is reached by an instant; some may have been done before."""
     return auction.due_job[: auction.due_size][auction.due_time[: auction.due_size] <= now]
@@ -334,24 +303,6 @@ def due_by(auction, now):
 def add_free(auction, cluster, cores):
     """Give a cluster more free cores (take some away, if negative)."""
     auction.free[cluster] += cores
-
-
-@compiled
-def met(auction, tasks):
-    """Return the cluster of each of these tasks."""
-    return auction.cluster[tasks]
-
-
-@compiled
-def cores_of(auction, tasks):
-    """Return the cores of each of these tasks."""
-    return auction.cores[tasks]
-
-
-@compiled
-def free_cores(auction):
-    """Return the free cores of each cluster, as the auction knows them (a copy)."""
-    return auction.free.copy()
 
 
 @compiled
@@ -383,29 +334,11 @@ def offer(auction, task, now, start, queue, speed):
 
 
 @compiled
-def send(auction, task, cluster):
-    """Note where a task was forwarded to: its data will be there."""
-    auction.cluster[task] = cluster
-
-
-@compiled
-def is_active(auction, task):
-    """Return whether the job of a task has neither starved nor been rejected."""
-    return auction.state[auction.job[task]] == ACTIVE
-
-
-@compiled
 def first_open(auction, job):
     """Return the first job, from one on, that is neither finished nor starved nor rejected; else how many there are."""
     while job < auction.jobs and auction.state[job] != EXPECTED and auction.state[job] != ACTIVE:
         job += 1
     return job
-
-
-@compiled
-def refused_task(auction):
-    """Return the task for which the bid gave no number (-1 when there is none), and when."""
-    return auction.refused, auction.refused_at
 
 
 @compiled
@@ -418,9 +351,3 @@ def all_waiting(auction):
             found[n] = auction.heap[group, k]
             n += 1
     return found
-
-
-@compiled
-def waiting_tasks(auction, group):
-    """Return the tasks in the queue of a group, in any order."""
-    return auction.heap[group, : auction.waiting[group]].copy()

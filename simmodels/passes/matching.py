@@ -36,7 +36,7 @@ def meets(auction, task, now, reserved, shadow, extra):
 
     That is the one with the most free cores of those that have its data, or the one that it fits best; behind a
     reservation, of those where the task does not delay it. Where tasks are forwarded, one that has its data is enough:
-    `auction_events.send` says where it goes.
+    `simmodels.entities.forwarding` writes where it goes.
     """
     best = -1
     behind = reserved >= 0

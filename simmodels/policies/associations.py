@@ -68,7 +68,7 @@ class Associations:
         return made
 
     def _read_columns(self) -> None:
-        self._node, self.cell = state.nodes_of(self.state)
+        self._node, self.cell = self.state.node, self.state.cell
 
     def grow(self, slots: int) -> None:
         """Grow to at least `slots` slots."""
@@ -127,7 +127,7 @@ class Associations:
         fairshare and level_fs; accounts have no fairshare, and who has shares ``"parent"`` no level.
         """
         refresh(self.state, now)
-        norm, used, effective, factor, level = state.export_nodes(self.state)
+        used, users_and_accounts = state.used_with_parts(self.state), slice(1, self.state.nodes)  # less the root
         rows = self._rows
         users = np.array([row.user is not None for row in rows])
         named = [self.shares.user(row) for row in rows]
@@ -136,12 +136,12 @@ class Associations:
             "account": [row.account for row in rows],
             "user": pd.Series(named, dtype="object" if any(isinstance(each, str) for each in named) else "Int64"),
             "raw_shares": [row.shares for row in rows],
-            "norm_shares": norm[1:],
+            "norm_shares": self.state.norm[users_and_accounts],
             "raw_usage": used[1:],
             "norm_usage": used[1:] / used[0] if used[0] > 0.0 else 0.0,
-            "effective_usage": effective[1:],
-            "fairshare": np.where(users, factor[1:], np.nan),
-            "level_fs": np.where(of_parent, np.nan, level[1:]),
+            "effective_usage": self.state.effective[users_and_accounts],
+            "fairshare": np.where(users, self.state.factor[users_and_accounts], np.nan),
+            "level_fs": np.where(of_parent, np.nan, self.state.level[users_and_accounts]),
         }
         return pd.DataFrame(table)
 

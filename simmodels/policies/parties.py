@@ -51,11 +51,11 @@ class Parties:
         self._cohort: dict[tuple[int, ...], int] = {}  # by the parties of a job
         self._most = limits.most_parties  # by column
         self.state: state.LimitState = state.new_limits(slots, sum(self._most), _ROOM, limits.counts_submitted)
-        self._columns = state.slot_columns(self.state)
+        self._columns = self.state.cohort, self.state.core_s
 
     def grown(self) -> None:
         """Take note that a queue has grown."""
-        self._columns = state.slot_columns(self.state)
+        self._columns = self.state.cohort, self.state.core_s
 
     def _numbered(self, party: Party) -> int:
         """Return the number of a party, a new one if it was not known."""
@@ -133,5 +133,5 @@ class Parties:
         party = self._parties[number]
         if outside:
             return f"{party.name} may have {party.submitted} jobs submitted"
-        jobs, has, core_s, _ = state.used_by(self.state, number).tolist()
+        jobs, has, core_s, _ = self.state.used[number].tolist()
         return party.full(jobs + 1, has + cores, core_s + int(self._columns[1][slot]))

@@ -8,10 +8,10 @@ import numpy as np
 
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.model import Model
-from simmodels.passes.auction_events import add_free, all_waiting, export_results, finishes, refused_task
+from simmodels.passes.auction_events import add_free, all_waiting
 from simmodels.policies.auction_options import AuctionOptions, Kinds, WorkflowColumns, open_auction, raise_refused_bid
 from simmodels.replay.auction_loop import run_auction
-from simmodels.replay.queue_loop import came_to, new_loop
+from simmodels.replay.queue_loop import new_loop
 from simmodels.replay.run_on_machines import ReplayOnMachines
 from simmodels.results.auction_results import workflow_outcomes
 from simmodels.results.schedule import Schedule
@@ -63,12 +63,12 @@ class Auction(ReplayOnMachines):
                 self.runs, auction=self.state, submit_s=arrives_s, arrivals=order, until_s=until_s, stop_s=stop_s
             )
         if not fine:
-            task, now = refused_task(self.state)
+            task = self.state.refused
             # Tasks are numbered workflow by workflow.
             job = int(np.searchsorted(self.known.first_task, task, side="right")) - 1
             workflow = self.work.workflows[job]
             label = workflow.label(int(task - self.known.first_task[job]))
-            raise_refused_bid(self.options.bid, workflow.job_id, label, now)
+            raise_refused_bid(self.options.bid, workflow.job_id, label, self.state.refused_at)
 
     def _waiting(self) -> Ints:
         """Return the rows of the tasks that wait for an auction."""
@@ -77,10 +77,9 @@ class Auction(ReplayOnMachines):
 
     def present(self) -> Ints:
         """Return int64[k], the tasks that have not ended of workflows that have come and are not over, increasing."""
-        _, end_s, *_ = export_results(self.state)
-        goes_on = np.isnan(finishes(self.state))
+        goes_on = np.isnan(self.state.finish[: self.state.jobs])
         goes_on[self._order[self._came :]] = False  # these are still to come
-        return np.flatnonzero(np.repeat(goes_on, self._tasks) & np.isnan(end_s))
+        return np.flatnonzero(np.repeat(goes_on, self._tasks) & np.isnan(self._by_task("end")))
 
     def coming(self) -> Ints:
         """Return int64[k], the tasks of workflows that are still to come, increasing."""
@@ -91,16 +90,20 @@ class Auction(ReplayOnMachines):
     @property
     def _came(self) -> int:
         """How many workflows have come."""
-        return int(came_to(self.loop)) if self.runs is None else self.platform.came
+        return int(self.loop.coming) if self.runs is None else self.platform.came
 
     @property
     def _tasks(self) -> Ints:
         """How many tasks each workflow has."""
         return np.diff(self.known.first_task)
 
+    def _by_task(self, column: str) -> Any:  # noqa: ANN401  float64 or int64[tasks]
+        """Return a column of the state by task (a copy)."""
+        return getattr(self.state, column)[: self.state.tasks].copy()
+
     def running_s(self) -> tuple[Floats, Floats]:
         """Return float64[tasks] twice, when those that run began, and when they end; NaN for the others."""
-        start_s, end_s, *_ = export_results(self.state)
+        start_s, end_s = self._by_task("start"), self._by_task("end")
         start_s[~np.isnan(end_s)] = np.nan  # what has ended does not run
         return start_s, start_s + self.model.work.runtime_s
 
@@ -114,13 +117,13 @@ class Auction(ReplayOnMachines):
     def schedule(self) -> Schedule:
         """Return the schedule as far as it has come, which knows machines if a cluster of the model has some."""
         model, work, until_s = self.model, self.work, self._reached_s
-        start_s, end_s, cluster, price, _ = export_results(self.state)
+        start_s, end_s, cluster = (self._by_task(each) for each in ("start", "end", "cluster"))
         specs = [site.spec for site in model.sites]
         about = {**self.options.about(), "engine": "compiled", "seed": model.seed}
         kept: dict[str, Any] = {
             "workflow_outcome": workflow_outcomes(self.state),
             "critical_path_s": self.known.critical_path_s,
-            "price": price if self.options.prices else None,
+            "price": self._by_task("price") if self.options.prices else None,
         }
         if self.runs is None:
             return Schedule(

@@ -63,18 +63,6 @@ def new_clock(begins, warm, clusters, sleeps):
 
 
 @compiled
-def now_of(clock):
-    """Return the last instant that happened."""
-    return clock.now
-
-
-@compiled
-def came_of(clock):
-    """Return how many of what comes have been submitted."""
-    return clock.came
-
-
-@compiled
 def start_over(clock, came, number):
     """Go on where another number has come, and attempts have other numbers; those that are forgotten one below 0."""
     clock.came = came

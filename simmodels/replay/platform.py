@@ -15,12 +15,12 @@ from simmodels.ground.streams import Seeds, stream
 from simmodels.model import Model
 from simmodels.passes.switching import MODES, OFF, OPEN
 from simmodels.policies.placement_options import PlacementOptions
-from simmodels.replay.clock import Clock, came_of, new_clock, now_of, start_over
+from simmodels.replay.clock import Clock, new_clock, start_over
 from simmodels.replay.loop import run
 from simmodels.replay.occupancy import Occupancy, copied_occupancy, keep_attempts, new_occupancy, parts_of
 from simmodels.replay.outages import Outages, Planned, new_outages
 from simmodels.replay.power import Changes, Power, copied_power, foresee_failures, known_failures, new_power
-from simmodels.replay.runs import Runs, new_runs, record, stuck_slots
+from simmodels.replay.runs import Runs, new_runs, record
 from simmodels.replay.sleep import Sleep, new_sleep
 from simmodels.results.attempts import PART_TYPES, numbered, unexpected
 from simmodels.structures.structure import Handle, address_of, copy_of
@@ -160,8 +160,8 @@ class Platform:
             fine = run(*of, submit_s, numbers, kill, self.last_s, until_s, stop_s)
             if not self._foresee_failures():
                 break
-        slots, times, self.repairs = stuck_slots(runs)
-        self.stuck = slots, times
+        self.stuck = np.flatnonzero(runs.requeues > self._most_requeues), self._most_requeues + 1
+        self.repairs = runs.repairs
         return fine
 
     def _foresee_failures(self) -> bool:
@@ -177,12 +177,12 @@ class Platform:
     @property
     def now_s(self) -> float:
         """The last instant that happened."""
-        return self.begin_s if self.clock is None else float(now_of(self.clock))
+        return self.begin_s if self.clock is None else float(self.clock.now)
 
     @property
     def came(self) -> int:
         """How many of what comes have been submitted."""
-        return 0 if self.clock is None else int(came_of(self.clock))
+        return 0 if self.clock is None else int(self.clock.came)
 
     def keep(self, number: Ints, came: int) -> None:
         """Know some attempts only, and how many jobs have come of others; see `keep_attempts`."""

@@ -96,18 +96,6 @@ def carry_on_loop(loop, old, by_event, kept, ended):
 
 
 @compiled
-def came_to(loop):
-    """Return how many have come."""
-    return loop.coming
-
-
-@compiled
-def loop_now(loop):
-    """Return the instant of the last event, in seconds; -infinity before the first."""
-    return loop.now
-
-
-@compiled
 def _all_events(queue, loop, stop):
     """Let all happen that happens at this instant, ends before submissions."""
     now, ends, slots = loop.now, loop.ends, loop.slots

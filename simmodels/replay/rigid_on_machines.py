@@ -22,9 +22,8 @@ from simmodels.replay.run_on_machines import ReplayOnMachines
 from simmodels.replay.runs import Runs, carry_on_runs, fill_lengths, running, undone_slots
 from simmodels.results.attempts import numbered, unexpected
 from simmodels.results.schedule import UNFINISHED, Schedule
-from simmodels.structures.placement_state import job_columns, mean_machines_used, refused
+from simmodels.structures.placement_state import mean_machines_used
 from simmodels.structures.queue_state import QueueState, set_draw, warm_left
-from simmodels.structures.queue_state import refused as refused_by_queue
 from simmodels.structures.structure import copy_of
 from simmodels.work.window import Windowed, run_on, windowed
 from simmodels.work.workload import Workload
@@ -184,9 +183,8 @@ class Queue(_Rigid):
             stop_s=stop_s,
         )
         if not fine:
-            slot, now = refused_by_queue(self.state)
-            job = self.work.job(int(self.rows[slot]))
-            raise_refused(job, now, self.options.order, self.options.backfill_order)
+            job = self.work.job(int(self.rows[self.state.refused]))
+            raise_refused(job, self.state.refused_at, self.options.order, self.options.backfill_order)
 
     def carried(self, slots: Ints, jobs: Workload, later: Workload) -> Self:
         """Return another one that is where this one is; see `simmodels.replay.snapshot.Stopped`."""
@@ -253,7 +251,7 @@ class Placer(_Rigid):
             seed=model.seed,
             may_change=False,
         )
-        fill_lengths(self.runs, *job_columns(self.state)[2:4], platform.speed.min())
+        fill_lengths(self.runs, self.state.left, self.state.estimate, platform.speed.min())
 
     def _go_on(self, stop_s: float) -> None:
         """Go on up to an instant; refuse an order that gave no number for a job."""
@@ -266,8 +264,8 @@ class Placer(_Rigid):
             stop_s=stop_s,
         )
         if not fine:
-            slot, now = refused(self.state)
-            raise_refused(self.work.job(int(self.rows[slot])), now, self.options.order_of_queue, None)
+            job = self.work.job(int(self.rows[self.state.refused]))
+            raise_refused(job, self.state.refused_at, self.options.order_of_queue, None)
 
     def _copied(self) -> Self:
         """Return another one that is where this one is."""

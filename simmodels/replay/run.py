@@ -17,12 +17,13 @@ from simmodels.policies.parties import Parties
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions, raise_refused
 from simmodels.policies.rows import Rows
-from simmodels.replay.queue_loop import came_to, carry_on_loop, loop_now, new_loop, replay
+from simmodels.replay.queue_loop import carry_on_loop, new_loop, replay
 from simmodels.replay.snapshot import Stopped
 from simmodels.results.schedule import COMPLETED, KILLED, UNFINISHED, Schedule
 from simmodels.structures.queue_state import (
-    present_slots,
-    refused,
+    OUTSIDE,
+    RUNNING,
+    WAITING,
     set_draw,
     waiting_slots,
     warm_left,
@@ -127,21 +128,20 @@ class Replay(Stopped):
         seen = watched >= 0 and not math.isnan(self.start_s[watched])
         # An instant that was only asked for counts as reached: all before it has happened.
         reached_s = until_s if math.isfinite(until_s) and not seen else -math.inf
-        self._reached_s = max(self._reached_s, reached_s, float(loop_now(self._loop)))
+        self._reached_s = max(self._reached_s, reached_s, self._loop.now)
         if not fine:
-            slot, now = refused(self._queue)
+            slot = self._queue.refused
             job = self.workload.job(slot if self._rows is None else int(self._rows[slot]))
-            raise_refused(job, now, self.options.order, self.options.backfill_order)
+            raise_refused(job, self._queue.refused_at, self.options.order, self.options.backfill_order)
         self._left = False
 
     def present(self) -> Ints:
         """Return int64[k], the slots that wait or run, increasing."""
-        found: Ints = present_slots(self._queue)
-        return found
+        return np.flatnonzero(np.isin(self._queue.phase, (WAITING, RUNNING, OUTSIDE)))
 
     def coming(self) -> Ints:
         """Return int64[k], the slots that are still to come, increasing."""
-        return np.arange(came_to(self._loop), len(self.submit_s))
+        return np.arange(self._loop.coming, len(self.submit_s))
 
     def jobs_at(self, slots: Ints) -> Workload:
         """Return the jobs of some slots, in this order."""

@@ -181,15 +181,6 @@ def undone_slots(runs):
 
 
 @compiled
-def stuck_slots(runs):
-    """Return the slots that were lost too often in a row at the last instant, and how often.
-
-    And how often machines were repaired while all waited, if that was too often; else 0.
-    """
-    return np.flatnonzero(runs.requeues > runs.most_requeues), runs.most_requeues + 1, runs.repairs
-
-
-@compiled
 def lasts_by(runs, slot, speed):
     """Return how long the next attempt of a job lasts at a speed, and how long by its estimate."""
     left = runs.undone[slot]

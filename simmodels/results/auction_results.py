@@ -6,7 +6,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.passes.auction_events import export_results, states_of
 from simmodels.results.attempts import WORKFLOW_OUTCOMES, Done
 from simmodels.structures.auction_state import ACTIVE, EXPECTED, FINISHED, REJECTED, STARVED, AuctionState
 
@@ -24,10 +23,10 @@ _DONE: Final[dict[int, Done]] = {FINISHED: "finished", STARVED: "starved", REJEC
 
 def workflow_outcomes(state: AuctionState) -> NDArray[np.int8]:
     """Return int8[workflows], what became of each so far; see `WORKFLOW_OUTCOMES`."""
-    outcomes: NDArray[np.int8] = _OUTCOME[export_results(state)[-1]]
+    outcomes: NDArray[np.int8] = _OUTCOME[state.state[: state.jobs]]
     return outcomes
 
 
 def done_as(state: AuctionState, numbers: Sequence[int]) -> list[Done | None]:
     """Return what became of some workflows for good, by number; None for one that is not done."""
-    return [_DONE.get(each) for each in states_of(state, np.array(numbers, np.int64)).tolist()]
+    return [_DONE.get(each) for each in state.state[np.array(numbers, np.int64)].tolist()]

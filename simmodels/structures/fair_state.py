@@ -104,12 +104,6 @@ def grow_nodes(fair, slots):
 
 
 @compiled
-def nodes_of(fair):
-    """Return the node of each slot, and the cell with the address of the factors."""
-    return fair.node, fair.cell
-
-
-@compiled
 def copied_fair(fair, slots):
     """Return the same tree, which goes on by itself, with room for other slots."""
     made = copied(fair)
@@ -125,16 +119,3 @@ def used_with_parts(fair):
     for node in range(fair.nodes - 1, 0, -1):
         used[fair.parent[node]] += used[node]
     return used
-
-
-@compiled
-def export_nodes(fair):
-    """Return norm, what was used with all parts, effective, factor and level of each node (copies)."""
-    n = fair.nodes
-    return (
-        fair.norm[:n].copy(),
-        used_with_parts(fair),
-        fair.effective[:n].copy(),
-        fair.factor[:n].copy(),
-        fair.level[:n].copy(),
-    )

@@ -110,12 +110,6 @@ def set_cohorts(limits, first, parties):
 
 
 @compiled
-def slot_columns(limits):
-    """Return the columns by slot that the caller fills in: the cohort, and core-seconds."""
-    return limits.cohort, limits.core_s
-
-
-@compiled
 def lift(limits):
     """Let every party have any amount; return what each may have, for `restore`. What is outside stays there."""
     most = limits.most
@@ -206,12 +200,6 @@ def room_of(limits, cohort):
             cores = min(cores, most[party, 1] - used[party, 1])
             core_s = min(core_s, most[party, 2] - used[party, 2])
     return cores, core_s
-
-
-@compiled
-def used_by(limits, party):
-    """Return int64[4], what a party has: jobs, cores and core-seconds that run, and jobs that wait or run."""
-    return limits.used[party].copy()
 
 
 # -- outside the queue -----------------------------------------------------------------------------

@@ -161,12 +161,6 @@ def set_known(state, draw, rows):
 
 
 @compiled
-def refused(state):
-    """Return the slot for which the order gave no number (NOWHERE when there is none), and when."""
-    return state.refused, state.refused_at
-
-
-@compiled
 def mean_machines_used(state, begin, now):
     """Return the mean of the machines used (M_use) from one instant, at which its integral began, to another."""
     return (state.use_sum + state.use * (now - state.use_since)) / (now - begin)

@@ -13,7 +13,6 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled, inlined
-from simmodels.structures.arrays import put
 from simmodels.structures.structure import Handle, Structure, columns_by
 
 
@@ -22,10 +21,8 @@ class Profile(Handle):
 
     def steps(self) -> list[tuple[float, int]]:
         """Return (time, cores free from then on) of each segment."""
-        times = np.empty(_segments(self), np.float64)
-        free = np.empty(len(times), np.int64)
-        _copy(self, times, free)
-        return list(zip(times.tolist(), free.tolist(), strict=True))
+        n = self.segments
+        return list(zip(self.time[:n].tolist(), self.free[:n].tolist(), strict=True))
 
 
 PROFILE: Final = Structure(
@@ -42,17 +39,6 @@ def new_profile(now, free):
     lengthen_segments(made, 64)
     reset(made, now, free)
     return made
-
-
-@compiled
-def _segments(profile):
-    return profile.segments
-
-
-@compiled
-def _copy(profile, times, free):
-    put(times, 0, profile.time, profile.segments)
-    put(free, 0, profile.free, profile.segments)
 
 
 @compiled

@@ -12,7 +12,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
-from simmodels.structures.arrays import grown, put
+from simmodels.structures.arrays import grown
 from simmodels.structures.fair_state import FAIR_STATE, FairState
 from simmodels.structures.held_jobs import release_all
 from simmodels.structures.limit_state import LIMIT_STATE, LimitState, lengthen_slots
@@ -256,18 +256,6 @@ def set_draw(queue, draw):
 
 
 @compiled
-def refused(queue):
-    """Return the slot for which an order gave no number (-1 when there is none), and when."""
-    return queue.refused, queue.refused_at
-
-
-@compiled
-def present_slots(queue):
-    """Return int64[k], the slots that wait, in the queue or outside, or run, increasing."""
-    return np.flatnonzero((queue.phase == WAITING) | (queue.phase == RUNNING) | (queue.phase == OUTSIDE))
-
-
-@compiled
 def warm_left(queue):
     """Return how many warm jobs there are among those that wait, run or are still to come."""
     left = max(queue.warm - queue.arrived, 0)
@@ -288,14 +276,6 @@ def waiting_slots(queue):
     if queue.limited:
         release_all(queue)
     return slots_of(queue.waiting)
-
-
-@compiled
-def started_slots(queue, starts, room):
-    """Return int64[room]: first the slots that the last decision started."""
-    out = np.empty(room, np.int64)
-    put(out, 0, queue.placed, starts)
-    return out
 
 
 @compiled
@@ -327,12 +307,6 @@ def waiting_cores(queue):
     for slot in slots_beyond(queue):
         total += queue.cores[slot]
     return total
-
-
-@compiled
-def reservations(queue):
-    """Return float64[slots], the reserved starts under conservative backfilling (a copy)."""
-    return queue.reserved.copy()
 
 
 @compiled

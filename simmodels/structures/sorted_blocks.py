@@ -31,16 +31,6 @@ BLOCK: Final = 64
 class SortedBlocks(Handle):
     """A Python handle on an ordered list; made by `new_sorted_blocks`, used inside compiled code."""
 
-    @property
-    def size(self) -> int:
-        """Return the number of entries."""
-        return int(_size(self))
-
-    def slots(self) -> np.ndarray:
-        """Return int64[size], the slots in order."""
-        found: np.ndarray = slots_of(self)
-        return found
-
 
 ENTRY: Final = np.dtype([("key", np.float64), ("slot", np.int64), ("cores", np.int64), ("estimate", np.float64)])
 
@@ -74,11 +64,6 @@ def new_sorted_blocks(blocks):
     for b in range(blocks):
         made.chain[b] = b
     return made
-
-
-@compiled
-def _size(ordered):
-    return ordered.size
 
 
 @compiled

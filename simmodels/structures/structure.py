@@ -52,6 +52,7 @@ def arrays_of(*kinds: Structure) -> frozenset[Field]:
 class Handle(structref.StructRefProxy):
     """A Python handle on a structure: the base of all.
 
+    Its fields are read by their names: an array is the structure's own, not a copy, and a structure is a handle again.
     Each call of compiled code asks it for its type: here it is read, where numba's own calls a Python function.
     """
 
@@ -64,6 +65,20 @@ class Handle(structref.StructRefProxy):
         made = object.__new__(kind.handle)
         made._type, made._meminfo = kind, held  # type: ignore[attr-defined]
         return made
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  that of the field
+        """Return the field of this name; from its first read on the class has a property that does so."""
+        kind = object.__getattribute__(self, "_type")  # of a handle without one, `self._type` would come back here
+        if name not in kind.field_dict:
+            raise AttributeError(f"{kind.handle.__name__!r} object has no attribute {name!r}")
+
+        def read(structure):
+            return getattr(structure, name)
+
+        # The linker knows functions by their names, those of other processes too: no two may share one.
+        read.__qualname__ = read.__name__ = f"read_{name}_of_{kind.handle.__name__}"
+        setattr(kind.handle, name, property(compiled(read, part="")))  # it takes a moment: nothing is said of it
+        return getattr(self, name)
 
 
 structref.define_boxing(Structure, Handle)
@@ -138,7 +153,7 @@ def columns_by(kind: Structure, what: str) -> Callable[..., Any]:
     def lengthen(structure, entries):
         with_longer(structure, entries)
 
-    # The linker knows functions by their names, those of other processes too: no two may share one.
+    # As in `Handle.__getattr__`, no two functions may share a name.
     lengthen.__qualname__ = lengthen.__name__ = f"lengthen_{kind.handle.__name__}_by_{what}"
     made: Callable[..., Any] = compiled(lengthen)
     return made

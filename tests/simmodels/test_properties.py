@@ -15,7 +15,6 @@ from simmodels.passes.queue_events import instant
 from simmodels.policies.orders import BUILT_IN, find_order
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.results.schedule import KILLED, Schedule
-from simmodels.structures.queue_state import reservations
 from simmodels.structures.structure import address_of
 from tests import naive
 from tests.examples import tries
@@ -238,7 +237,7 @@ def promises(
         placed = slots[: instant(address_of(queue), now, slots, len(ended), arrivals)].tolist()
         arrived += arrivals
         ends = {slot: end for slot, end in ends.items() if end != now}
-        for slot, start in enumerate(reservations(queue)[:arrived].tolist()):
+        for slot, start in enumerate(queue.reserved[:arrived].tolist()):
             if not math.isnan(start):
                 promised.setdefault(slot, start)
         for slot in placed:

@@ -18,6 +18,7 @@ from simmodels.structures.sorted_blocks import (
     refill,
     remove,
     seek,
+    slots_of,
     sort_pairs,
 )
 
@@ -57,7 +58,7 @@ def fitting(ordered: SortedBlocks, free: int, extra: int, now: float, shadow: fl
 def assert_same(ordered: SortedBlocks, plain: list[Entry], rng: np.random.Generator) -> None:
     plain.sort()
     assert ordered.size == len(plain)
-    assert ordered.slots().tolist() == [slot for _, slot, _, _ in plain]
+    assert slots_of(ordered).tolist() == [slot for _, slot, _, _ in plain]
     assert least_cores(ordered) == min((cores for *_, cores, _ in plain), default=np.iinfo(np.int64).max)
     kept, counted, is_permutation = summaries(ordered)
     assert kept.tolist() == counted.tolist()
@@ -102,7 +103,7 @@ def test_it_equals_a_sorted_list_under_random_changes(keys: str, seed: int, bloc
     clear(ordered)
     assert_same(ordered, [], rng)
     insert(ordered, 0.0, 7, 1, 1.0)
-    assert ordered.slots().tolist() == [7]
+    assert slots_of(ordered).tolist() == [7]
 
 
 @pytest.mark.parametrize("keys", KEYS)
@@ -191,7 +192,7 @@ def test_a_list_of_lanes_is_sorted_by_lane_and_gives_the_fitting_of_one(seed: in
         insert(ordered, key, slot, cores, estimate, lane_of, lane)
         plain.append((lane, key, slot, cores))
     plain.sort()
-    assert ordered.slots().tolist() == [slot for _, _, slot, _ in plain]
+    assert slots_of(ordered).tolist() == [slot for _, _, slot, _ in plain]
     for lane in range(lanes + 1):
         found = []
         c, i = seek(ordered, 4.0, -1, lane_of, lane)

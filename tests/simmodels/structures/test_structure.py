@@ -3,6 +3,7 @@
 """Tests of `simmodels.structures.structure`: the columns by something are as long as each other."""
 
 import numpy as np
+import pytest
 from numba import types
 from numba.core.runtime import _nrt_python, rtsys
 from numba.experimental import structref
@@ -81,3 +82,14 @@ def test_columns_that_were_shorter_are_let_go() -> None:
 def test_no_two_lengthening_functions_share_the_name_by_which_kept_code_is_linked() -> None:
     names = [columns_by(FLAGS, what).py_func.__qualname__ for what in ("ship", "port")]
     assert len({*names, columns_by(RUNS, "slot").py_func.__qualname__}) == 3
+
+
+def test_a_field_is_read_by_its_name_and_what_is_no_field_is_no_attribute() -> None:
+    flags = new_flags(2, _TWO_HOLDS)
+    assert (flags.harbour, flags.draught.tolist()) == (0, [0.5, 0.5])
+    flags.draught[0] = 2.0
+    assert flags.draught.tolist() == [2.0, 0.5]  # it is the structure's own
+    with pytest.raises(AttributeError, match=r"'Flags' object has no attribute 'mast'"):
+        _ = flags.mast
+    assert not hasattr(object.__new__(Flags), "__len__")
+    assert not hasattr(object.__new__(Flags), "_type")
