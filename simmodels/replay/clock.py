@@ -7,7 +7,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
-from simmodels.structures.structure import Handle, Structure
+from simmodels.structures.structure import I1, Handle, Structure
 
 
 class Clock(Handle):
@@ -31,7 +31,7 @@ CLOCK: Final = Structure(
         ("closing", types.boolean),  # whether all was done at the last instant
         # how many attempts there were when all began to wait, and by cluster how many repairs there had been
         ("idle", types.int64),
-        ("repairs", types.int64[::1]),
+        ("repairs", I1),
     ],
 )
 

@@ -14,7 +14,7 @@ from simmodels.replay.sleep import note_idle
 from simmodels.structures.arrays import lowest
 from simmodels.structures.bits import WORD, from_on, has, least, span
 from simmodels.structures.sorted_blocks import sort_pairs
-from simmodels.structures.structure import Handle, Structure, columns_by, copied
+from simmodels.structures.structure import F1, I1, S1, W1, Handle, Structure, columns_by, copied
 
 
 class Occupancy(Handle):
@@ -24,32 +24,29 @@ class Occupancy(Handle):
 _RUNS: Final = 10  # as many runs of machines has a job of the fullest log, on average
 
 _ONE: Final = np.uint64(1)
-_I1 = types.int64[::1]
-_S1 = types.int32[::1]
-_W1 = types.uint64[::1]
 OCCUPANCY: Final = Structure(
     Occupancy,
     [
         # by cluster: its first machine; then how many there are
-        ("first_of", _I1),
-        ("slowest", types.float64[::1]),  # by cluster: the speed of its slowest machine
+        ("first_of", I1),
+        ("slowest", F1),  # by cluster: the speed of its slowest machine
         ("even", types.boolean),  # whether all machines of each cluster are as fast as its slowest
         # by machine, those of one cluster after the other
-        ("of", _I1),  # its cluster
-        ("size", _I1),  # its cores
-        ("speed", types.float64[::1]),
-        ("free", _I1),
-        ("offered", _I1),  # cores that jobs have or may have, as whoever decides knows it
-        ("state", _I1),  # see `simmodels.passes.switching`
+        ("of", I1),  # its cluster
+        ("size", I1),  # its cores
+        ("speed", F1),
+        ("free", I1),
+        ("offered", I1),  # cores that jobs have or may have, as whoever decides knows it
+        ("state", I1),  # see `simmodels.passes.switching`
         # by block of machines, as words of bits: those that may have room, and those that take jobs
-        ("listed", _W1),
-        ("open", _W1),
+        ("listed", W1),
+        ("open", W1),
         # by attempt, in order of start: its first run of machines; those of the next attempt follow
-        ("first", _I1, "attempt"),
+        ("first", I1, "attempt"),
         # a run: machines that follow each other and give as many cores each: the first, how many, cores of each
-        ("machine", _S1, "run"),
-        ("machines", _S1, "run"),
-        ("cores", _I1, "run"),
+        ("machine", S1, "run"),
+        ("machines", S1, "run"),
+        ("cores", I1, "run"),
         ("runs", types.int64),
         ("attempts", types.int64),
     ],

@@ -17,7 +17,7 @@ from simmodels.ground.numbers import Flags, Floats, Ints
 from simmodels.passes import switching
 from simmodels.replay.sleep import SLEEP, come, doze
 from simmodels.structures.arrays import put
-from simmodels.structures.structure import Handle, Structure
+from simmodels.structures.structure import B1, B2, F1, F2, I1, Handle, Structure
 
 _AHEAD: Final = 0
 _NOTICED: Final = 1
@@ -30,33 +30,30 @@ class Outages(Handle):
     """A Python handle on failures and maintenance; made by `new_outages`."""
 
 
-_F1 = types.float64[::1]
-_I1 = types.int64[::1]
-_B2 = types.boolean[:, ::1]
 OUTAGES: Final = Structure(
     Outages,
     [
         # by machine, if it fails, by maintenance, and of those that go to sleep, or boot: when the next thing is done,
         # and in which order it was said
-        ("at", _F1),
-        ("said", _I1),
+        ("at", F1),
+        ("said", I1),
         ("next", types.float64),  # the least of `at`
         ("count", types.int64),  # how often one said it
         # failures: times between them, by machine and number; how many there were; how long a repair takes
-        ("life", types.float64[:, ::1]),
-        ("failures", _I1),
+        ("life", F2),
+        ("failures", I1),
         ("repair", types.float64),
-        ("failed", types.boolean[::1]),
+        ("failed", B1),
         ("short", types.boolean),  # whether a machine was repaired whose next failure is not drawn yet
         # by maintenance
-        ("start", _F1),
-        ("end", _F1),
-        ("mode", _I1),
-        ("notified", _F1),  # when notice is given; `start` without
-        ("phase", _I1),
-        ("of", _B2),  # of which machines
-        ("held", _B2),
-        ("drains", _B2),
+        ("start", F1),
+        ("end", F1),
+        ("mode", I1),
+        ("notified", F1),  # when notice is given; `start` without
+        ("phase", I1),
+        ("of", B2),  # of which machines
+        ("held", B2),
+        ("drains", B2),
         ("sleep", SLEEP),
     ],
 )

@@ -29,7 +29,7 @@ from simmodels.replay.outages import (
     say_who_comes,
 )
 from simmodels.replay.sleep import find_due, wake
-from simmodels.structures.structure import Handle, Structure, columns_by, copied
+from simmodels.structures.structure import B1, F1, I1, Handle, Structure, columns_by, copied
 
 
 class Power(Handle):
@@ -38,36 +38,34 @@ class Power(Handle):
 
 _CAPACITY: Final = -1
 _OTHERS: Final = -2  # failures and sleep, which give no notice
-_F1 = types.float64[::1]
-_I1 = types.int64[::1]
 POWER: Final = Structure(
     Power,
     [
         # by machine
-        ("state", _I1),  # see `simmodels.passes.switching`
-        ("own", _I1),  # the same, as far as the capacity is concerned
-        ("by", _I1, "machine", -1),  # the change by which it went
-        ("notified", _F1, "machine", np.inf),  # when it was given notice
-        ("goes", _F1, "machine", np.inf),  # when it goes, by what is announced; else infinity
-        ("own_goes", _F1, "machine", np.inf),  # the same, by the capacity
-        ("leaves", _I1, "machine", switching.OPEN),  # OPEN, NOTICED or DRAINING, whether it is on or off
-        ("why", _F1, "machine", -1.0),  # how long before it went last it was asked for checkpoints; -1 if it was not
-        ("turn", _I1, "machine", 0),  # the number of what held it off then, among those of the instant
+        ("state", I1),  # see `simmodels.passes.switching`
+        ("own", I1),  # the same, as far as the capacity is concerned
+        ("by", I1, "machine", -1),  # the change by which it went
+        ("notified", F1, "machine", np.inf),  # when it was given notice
+        ("goes", F1, "machine", np.inf),  # when it goes, by what is announced; else infinity
+        ("own_goes", F1, "machine", np.inf),  # the same, by the capacity
+        ("leaves", I1, "machine", switching.OPEN),  # OPEN, NOTICED or DRAINING, whether it is on or off
+        ("why", F1, "machine", -1.0),  # how long before it went last it was asked for checkpoints; -1 if it was not
+        ("turn", I1, "machine", 0),  # the number of what held it off then, among those of the instant
         ("outages", OUTAGES),
         ("change_said", types.int64),  # the order of the next change among outages
         # by change
-        ("time", _F1),
-        ("machines", _I1),
-        ("notice", _F1),
-        ("mode", _I1),
-        ("announced", types.boolean[::1]),
-        ("notices", _I1),  # the changes of which notice is given, in this order
+        ("time", F1),
+        ("machines", I1),
+        ("notice", F1),
+        ("mode", I1),
+        ("announced", B1),
+        ("notices", I1),  # the changes of which notice is given, in this order
         # where it is
         ("begin", types.float64),
         ("next_change", types.int64),
         ("next_notice", types.int64),
         ("farthest", types.int64),  # the last change of which notice has been given
-        ("draws", _F1),  # uniform numbers that say which machine goes; empty: that of the highest number
+        ("draws", F1),  # uniform numbers that say which machine goes; empty: that of the highest number
         ("drawn", types.int64),
         ("draining", types.boolean),  # kept, since a look at all machines at each event would be quadratic in them
     ],

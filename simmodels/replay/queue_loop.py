@@ -15,26 +15,24 @@ from simmodels.ground.signals import heed_signals
 from simmodels.passes.queue_events import arrive, decide, finish, next_promise
 from simmodels.structures.agenda import pop, push
 from simmodels.structures.arrays import grown
-from simmodels.structures.structure import Handle, Structure, columns_by
+from simmodels.structures.structure import F1, I1, Handle, Structure, columns_by
 
 
 class Loop(Handle):
     """A Python handle on a loop: where a replay is; made by `new_loop`."""
 
 
-_F1 = types.float64[::1]
-_I1 = types.int64[::1]
 LOOP: Final = Structure(
     Loop,
     [
-        ("ends", _F1, "run"),  # a heap of the ends of what runs
-        ("slots", _I1, "run"),
+        ("ends", F1, "run"),  # a heap of the ends of what runs
+        ("slots", I1, "run"),
         ("size", types.int64),
         ("coming", types.int64),  # slots from this on have not arrived
         # by event only
-        ("turn", _I1),  # the slots in the order they started
+        ("turn", I1),  # the slots in the order they started
         ("turns", types.int64),
-        ("due", _I1),  # the slots that ended at this instant, from `first_due` on without a pass yet
+        ("due", I1),  # the slots that ended at this instant, from `first_due` on without a pass yet
         ("first_due", types.int64),
         ("last_due", types.int64),
         ("now", types.float64),

@@ -13,7 +13,7 @@ from simmodels.ground.compiled import compiled, inlined
 from simmodels.passes import switching
 from simmodels.passes.checkpointing import completed, lasts, leaves, left_if, worked
 from simmodels.structures import heap
-from simmodels.structures.structure import Handle, Structure, columns_by
+from simmodels.structures.structure import B1, C1, F1, I1, Handle, Structure, columns_by
 
 NOWHERE: Final = np.int64(-1)
 DONE: Final = 0
@@ -25,33 +25,31 @@ class Runs(Handle):
     """A Python handle on the record of all attempts; made by `new_runs`."""
 
 
-_F1 = types.float64[::1]
-_I1 = types.int64[::1]
 RUNS: Final = Structure(
     Runs,
     [
         # attempts are in order of start
-        ("slot", _I1, "attempt"),
-        ("machine", _I1, "attempt"),  # its first one
-        ("speed", _F1, "attempt"),  # how many seconds of its job it does in a second
-        ("start", _F1, "attempt"),
-        ("end", _F1, "attempt"),
-        ("work", _F1, "attempt"),  # what it did that is not lost
-        ("warned", _F1, "attempt", np.nan),  # how long before it was lost a checkpoint was asked for; NaN if it was not
-        ("outcome", types.int8[::1], "attempt", UNDONE),
-        ("place", _I1, "attempt"),  # its place in the heap of ends
+        ("slot", I1, "attempt"),
+        ("machine", I1, "attempt"),  # its first one
+        ("speed", F1, "attempt"),  # how many seconds of its job it does in a second
+        ("start", F1, "attempt"),
+        ("end", F1, "attempt"),
+        ("work", F1, "attempt"),  # what it did that is not lost
+        ("warned", F1, "attempt", np.nan),  # how long before it was lost a checkpoint was asked for; NaN if it was not
+        ("outcome", C1, "attempt", UNDONE),
+        ("place", I1, "attempt"),  # its place in the heap of ends
         ("count", types.int64),
-        ("heap", _I1, "attempt"),
+        ("heap", I1, "attempt"),
         ("size", types.int64),
         # of jobs
-        ("now", _I1, "slot", NOWHERE),  # the attempt that runs
-        ("whole", _F1),  # all its work
-        ("estimate", _F1),  # the same, by its estimate
-        ("undone", _F1),  # the work it has left
-        ("kept", types.boolean[::1]),  # whether it has begun: what is left of it is known
-        ("earlier", _F1),  # how long its attempt ran before the window
-        ("restart", _F1, "slot", 0.0),  # what coming back takes it
-        ("requeues", _I1, "slot", 0),  # how often in a row it was lost, and all the work of the attempt
+        ("now", I1, "slot", NOWHERE),  # the attempt that runs
+        ("whole", F1),  # all its work
+        ("estimate", F1),  # the same, by its estimate
+        ("undone", F1),  # the work it has left
+        ("kept", B1),  # whether it has begun: what is left of it is known
+        ("earlier", F1),  # how long its attempt ran before the window
+        ("restart", F1, "slot", 0.0),  # what coming back takes it
+        ("requeues", I1, "slot", 0),  # how often in a row it was lost, and all the work of the attempt
         ("most_requeues", types.int64),  # as often it may be
         ("stuck", types.boolean),  # whether one was lost more often
         ("repairs", types.int64),  # how often machines were repaired while all waited, if that was too often; else 0
@@ -60,10 +58,10 @@ RUNS: Final = Structure(
         ("cost", types.float64),
         ("coming_back", types.float64),
         # when machines were off
-        ("since", _F1),  # by machine: since when it is; NaN while it is on
-        ("off", _I1, "span"),  # by span that is over: the machine
-        ("off_from", _F1, "span"),
-        ("off_to", _F1, "span"),
+        ("since", F1),  # by machine: since when it is; NaN while it is on
+        ("off", I1, "span"),  # by span that is over: the machine
+        ("off_from", F1, "span"),
+        ("off_to", F1, "span"),
         ("spans", types.int64),
     ],
 )

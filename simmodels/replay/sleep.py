@@ -12,16 +12,13 @@ from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled
 from simmodels.passes import switching
-from simmodels.structures.structure import Handle, Structure, columns_by
+from simmodels.structures.structure import B1, F1, I1, Handle, Structure, columns_by
 
 
 class Sleep(Handle):
     """A Python handle on machines that sleep; made by `new_sleep`."""
 
 
-_F1 = types.float64[::1]
-_I1 = types.int64[::1]
-_B1 = types.boolean[::1]
 SLEEP: Final = Structure(
     Sleep,
     [
@@ -29,22 +26,22 @@ SLEEP: Final = Structure(
         ("after", types.float64),
         ("boot", types.float64),
         ("awake", types.int64),
-        ("asleep", _B1, "machine", False),  # whether it is held off for this, also while it boots
-        ("boots", _B1, "machine", False),
-        ("on", _B1, "machine", False),  # as of the last change
+        ("asleep", B1, "machine", False),  # whether it is held off for this, also while it boots
+        ("boots", B1, "machine", False),
+        ("on", B1, "machine", False),  # as of the last change
         # a list of those that became idle, in this order; some are busy again. By machine: when it did, infinity if it
         # is not in the list, and its neighbours there, where the last entry is both ends
-        ("since", _F1, "machine", np.inf),
-        ("before", _I1),
-        ("after_it", _I1),
+        ("since", F1, "machine", np.inf),
+        ("before", I1),
+        ("after_it", I1),
         # those that boot, in the order in which they come
-        ("coming", _I1, "boot"),
-        ("comes", _F1, "boot"),
-        ("said", _I1, "boot"),  # in which order they said so, among the outages
+        ("coming", I1, "boot"),
+        ("comes", F1, "boot"),
+        ("said", I1, "boot"),  # in which order they said so, among the outages
         ("coming_first", types.int64),
         ("coming_end", types.int64),
         ("sleeping", types.int64),  # how many are asleep, and do not boot
-        ("due", _I1),  # those that go to sleep at this instant
+        ("due", I1),  # those that go to sleep at this instant
         ("look", types.float64),  # when it looks whether one has been idle for long enough
         ("rings", types.boolean),  # whether it looks at the end of this instant, whatever is decided
     ],

@@ -15,7 +15,7 @@ from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Ints
 from simmodels.structures.arrays import put
 from simmodels.structures.signatures import BID_FUNCTION
-from simmodels.structures.structure import Handle, Structure, columns_by, found_at
+from simmodels.structures.structure import B2, C1, F1, I1, I2, Handle, Structure, columns_by, found_at
 from simmodels.work.curve import FOREVER
 
 # What a task is doing.
@@ -46,88 +46,84 @@ class AuctionState(Handle):
     """A Python handle on the state of an auction; made by `new_auction_state`."""
 
 
-_F1 = types.float64[::1]
-_I1 = types.int64[::1]
-_I2 = types.int64[:, ::1]
-_B1 = types.int8[::1]
 AUCTION_STATE: Final = Structure(
     AuctionState,
     [
-        ("job", _I1, "task"),
-        ("runtime", _F1, "task"),  # seconds
-        ("cores", _I1, "task"),
-        ("kind", _I1, "task"),
-        ("rank", _F1, "task"),  # ticks
-        ("successor_sum", _F1, "task"),  # core-ticks
-        ("delay", _F1, "task"),  # seconds that its data travel
-        ("missing", _I1, "task"),  # predecessors that have not ended
-        ("phase", _B1, "task", COMING),
-        ("start", _F1, "task", np.nan),
-        ("end", _F1, "task", np.nan),
-        ("cluster", _I1, "task", -1),
-        ("price", _F1, "task", np.nan),
-        ("ready", _F1, "task", -np.inf),  # when its data are wherever it could run
-        ("bound", _F1, "task", 0.0),  # what its key is at least, until `expiry`
-        ("expiry", _F1, "task", np.inf),
-        ("ahead", _F1, "task", 1.0),  # how many ticks after the bound was set it expires
-        ("key", _F1, "task", 0.0),  # at the present auction; the least wins
-        ("place", _I1, "task", -1),  # in the heap of its group, by bound
-        ("fresh_place", _I1, "task", -1),  # in the heap of the auction, by key
-        ("turn", _I1, "task", -1),  # in the heap by expiry
-        ("first_successor", _I1, "task", 0),
-        ("successor", _I1, "edge"),
-        ("first_predecessor", _I1, "task", 0),
-        ("predecessor", _I1, "edge"),
-        ("first_task", _I1, "job", 0),
-        ("submit", _F1, "job"),  # seconds
-        ("critical_path", _F1, "job"),  # ticks
-        ("value", _F1, "job"),
-        ("deadline", _F1, "job"),  # ticks
-        ("first_point", _I1, "job", 0),
-        ("state", _B1, "job", EXPECTED),
-        ("left", _I1, "job"),  # tasks that have not ended
+        ("job", I1, "task"),
+        ("runtime", F1, "task"),  # seconds
+        ("cores", I1, "task"),
+        ("kind", I1, "task"),
+        ("rank", F1, "task"),  # ticks
+        ("successor_sum", F1, "task"),  # core-ticks
+        ("delay", F1, "task"),  # seconds that its data travel
+        ("missing", I1, "task"),  # predecessors that have not ended
+        ("phase", C1, "task", COMING),
+        ("start", F1, "task", np.nan),
+        ("end", F1, "task", np.nan),
+        ("cluster", I1, "task", -1),
+        ("price", F1, "task", np.nan),
+        ("ready", F1, "task", -np.inf),  # when its data are wherever it could run
+        ("bound", F1, "task", 0.0),  # what its key is at least, until `expiry`
+        ("expiry", F1, "task", np.inf),
+        ("ahead", F1, "task", 1.0),  # how many ticks after the bound was set it expires
+        ("key", F1, "task", 0.0),  # at the present auction; the least wins
+        ("place", I1, "task", -1),  # in the heap of its group, by bound
+        ("fresh_place", I1, "task", -1),  # in the heap of the auction, by key
+        ("turn", I1, "task", -1),  # in the heap by expiry
+        ("first_successor", I1, "task", 0),
+        ("successor", I1, "edge"),
+        ("first_predecessor", I1, "task", 0),
+        ("predecessor", I1, "edge"),
+        ("first_task", I1, "job", 0),
+        ("submit", F1, "job"),  # seconds
+        ("critical_path", F1, "job"),  # ticks
+        ("value", F1, "job"),
+        ("deadline", F1, "job"),  # ticks
+        ("first_point", I1, "job", 0),
+        ("state", C1, "job", EXPECTED),
+        ("left", I1, "job"),  # tasks that have not ended
         # the place of a job in a queue is job x queues + queue, if the bid asks for the longest critical path there
-        ("queued", _I1, "place", 0),  # tasks that wait
-        ("by_length", _I1, "place", -1),  # place in the heap of jobs with waiting tasks, longest critical path first
-        ("shortness", _F1, "place"),  # - critical path
-        ("finish", _F1, "job", np.nan),  # when it was done, starved or was rejected
-        ("purse", _F1, "job"),  # what it has left to pay with
+        ("queued", I1, "place", 0),  # tasks that wait
+        ("by_length", I1, "place", -1),  # place in the heap of jobs with waiting tasks, longest critical path first
+        ("shortness", F1, "place"),  # - critical path
+        ("finish", F1, "job", np.nan),  # when it was done, starved or was rejected
+        ("purse", F1, "job"),  # what it has left to pay with
         # a point of a value curve
-        ("slr", _F1, "point"),
-        ("factor", _F1, "point"),
-        ("tail", _F1, "point"),
+        ("slr", F1, "point"),
+        ("factor", F1, "point"),
+        ("tail", F1, "point"),
         # how many there are
         ("tasks", types.int64),
         ("jobs", types.int64),
         # the clusters
-        ("free", _I1),
-        ("offers", types.boolean[:, ::1]),  # [kind, cluster]
-        ("apart", types.boolean[:, ::1]),  # [kind, kind]
-        ("size", _I1),  # cores that a kind can have, of all its clusters
+        ("free", I1),
+        ("offers", B2),  # [kind, cluster]
+        ("apart", B2),  # [kind, kind]
+        ("size", I1),  # cores that a kind can have, of all its clusters
         # the queues
-        ("group", _I1),  # by kind
-        ("heap", _I2),  # [group, entry]
-        ("waiting", _I1),  # how many entries
-        ("least", _I1),  # no task of the group needs fewer cores
-        ("fresh", _I1),
+        ("group", I1),  # by kind
+        ("heap", I2),  # [group, entry]
+        ("waiting", I1),  # how many entries
+        ("least", I1),  # no task of the group needs fewer cores
+        ("fresh", I1),
         ("fresh_size", types.int64),
-        ("timetable", _I1),  # waiting tasks by expiry
+        ("timetable", I1),  # waiting tasks by expiry
         ("timetable_size", types.int64),
-        ("lengths", _I2),  # [queue, entry]: jobs by critical path; of each group, or of all of them together
-        ("lengths_size", _I1),
-        ("longest", _F1),  # by queue: the longest critical path at the auctions of an instant
+        ("lengths", I2),  # [queue, entry]: jobs by critical path; of each group, or of all of them together
+        ("lengths_size", I1),
+        ("longest", F1),  # by queue: the longest critical path at the auctions of an instant
         ("longest_at", types.float64),  # the instant
-        ("longest_bound", _F1),  # by group: the bounds hold while the longest critical path is no shorter
+        ("longest_bound", F1),  # by group: the bounds hold while the longest critical path is no shorter
         # what is to come
-        ("data_time", _F1),  # a heap of (instant, task)
-        ("data_task", _I1),
+        ("data_time", F1),  # a heap of (instant, task)
+        ("data_task", I1),
         ("data_size", types.int64),
-        ("due_time", _F1),  # a heap of (instant, job)
-        ("due_job", _I1),
+        ("due_time", F1),  # a heap of (instant, job)
+        ("due_job", I1),
         ("due_size", types.int64),
         # when what runs ends, for EASY alone: a heap of (instant, task); -1 for what was lost
-        ("ends_time", _F1),
-        ("ends_task", _I1),
+        ("ends_time", F1),
+        ("ends_task", I1),
         ("ends_size", types.int64),
         # the options
         ("bid", BID_FUNCTION),
@@ -151,11 +147,11 @@ AUCTION_STATE: Final = Structure(
         ("tick", types.float64),
         ("unit", types.float64),  # of the bid's times, in seconds
         # the work that is promised, by kind: for admission
-        ("promised", _F1),  # core-seconds that have not started
-        ("busy_cores", _F1),
-        ("busy_until", _F1),  # sum of cores x end of what runs
+        ("promised", F1),  # core-seconds that have not started
+        ("busy_cores", F1),
+        ("busy_until", F1),  # sum of cores x end of what runs
         # what happened
-        ("placed", _I1),
+        ("placed", I1),
         ("placed_size", types.int64),
         ("refused", types.int64),  # the task for which the bid gave no number; -1 when none
         ("refused_at", types.float64),

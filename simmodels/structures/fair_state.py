@@ -13,7 +13,7 @@ from numba.experimental import structref
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import INT64_MIN
 from simmodels.structures.arrays import grown
-from simmodels.structures.structure import Handle, Structure, columns_by, copied
+from simmodels.structures.structure import B1, F1, I1, Handle, Structure, columns_by, copied
 
 PARENT: Final = -1.0
 """The shares of who is judged by the account above."""
@@ -23,32 +23,29 @@ class FairState(Handle):
     """A Python handle on usage and factors; made by `new_fair`."""
 
 
-_F1 = types.float64[::1]
-_I1 = types.int64[::1]
-_B1 = types.boolean[::1]
 FAIR_STATE: Final = Structure(
     FairState,
     [
-        ("parent", _I1, "node", -1),  # of which it is a part; -1 of the root
+        ("parent", I1, "node", -1),  # of which it is a part; -1 of the root
         # among whose parts it is judged: its parent, or the next above that has shares of its own
-        ("above", _I1, "node", -1),
-        ("depth", _I1, "node", 0),  # how many steps that is below the root
-        ("shares", _F1, "node", 0.0),
-        ("is_user", _B1, "node", False),
+        ("above", I1, "node", -1),
+        ("depth", I1, "node", 0),  # how many steps that is below the root
+        ("shares", F1, "node", 0.0),
+        ("is_user", B1, "node", False),
         # whether it counts among its siblings: a user whom no row names does from its first job on
-        ("counted", _B1, "node", True),
-        ("usage", _F1, "node", 0.0),  # core-seconds as of the last tick, of a user
-        ("ran", _F1, "node", 0.0),  # core-seconds since then, up to `since`
-        ("since", _F1, "node", 0.0),
-        ("cores", _I1, "node", 0),  # what runs
+        ("counted", B1, "node", True),
+        ("usage", F1, "node", 0.0),  # core-seconds as of the last tick, of a user
+        ("ran", F1, "node", 0.0),  # core-seconds since then, up to `since`
+        ("since", F1, "node", 0.0),
+        ("cores", I1, "node", 0),  # what runs
         # as of when factors were computed last
-        ("norm", _F1, "node", 0.0),  # its part of the siblings' shares; with the classic algorithm of all shares
-        ("effective", _F1, "node", 0.0),  # its part of the siblings' usage, or what stands for it
-        ("level", _F1, "node", np.inf),  # the first divided by the second
-        ("factor", _F1, "node", 1.0),
+        ("norm", F1, "node", 0.0),  # its part of the siblings' shares; with the classic algorithm of all shares
+        ("effective", F1, "node", 0.0),  # its part of the siblings' usage, or what stands for it
+        ("level", F1, "node", np.inf),  # the first divided by the second
+        ("factor", F1, "node", 1.0),
         ("nodes", types.int64),
         # by slot
-        ("node", _I1),
+        ("node", I1),
         # how
         ("period", types.float64),
         ("decay", types.float64),  # by which usage is multiplied at a tick
@@ -57,7 +54,7 @@ FAIR_STATE: Final = Structure(
         # where it is
         ("tick", types.int64),  # the number of the last tick; before the first event the least number
         ("stale", types.boolean),  # whether factors are to be computed
-        ("cell", _F1),  # the address of the factors, for orders that read them
+        ("cell", F1),  # the address of the factors, for orders that read them
     ],
 )
 _lengthen_nodes = columns_by(FAIR_STATE, "node")

@@ -18,48 +18,45 @@ from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.numbers import INT64_MAX
 from simmodels.structures.arrays import put
 from simmodels.structures.sorted_blocks import SORTED_BLOCKS, new_sorted_blocks
-from simmodels.structures.structure import Handle, Structure, columns_by
+from simmodels.structures.structure import C1, F1, I1, I2, Handle, Structure, columns_by
 
 
 class LimitState(Handle):
     """A Python handle on what is counted; made by `new_limits`."""
 
 
-_F1 = types.float64[::1]
-_I1 = types.int64[::1]
-_I2 = types.int64[:, ::1]
 LIMIT_STATE: Final = Structure(
     LimitState,
     [
         # jobs, cores and core-seconds that a party may have, and jobs that may be in the queue or run
-        ("most", _I2, "party"),
-        ("used", _I2, "party", 0),  # and has
-        ("largest", _I2, "party", 0),  # the most cores and core-seconds of a job of it, of those that were in the queue
-        ("cohorts_held", _I1, "party", 0),  # how many cohorts wait for it
-        ("least_of_party", _I2, "party"),  # no job of these cohorts needs fewer cores, or core-seconds
-        ("shortest_of_party", _F1, "party"),  # or is shorter by its estimate
-        ("party_at", _I2, "party", -1),  # [party, list]: the slot at which its stand-in is; -1 where it has none
-        ("parties", _I2, "cohort", -1),  # of which its jobs are; -1 for none
-        ("jobs_held", _I1, "cohort", 0),  # how many of its jobs are held
-        ("least", _I2, "cohort"),  # none of these needs fewer cores, or core-seconds
-        ("shortest", _F1, "cohort"),  # or is shorter by its estimate
-        ("awaits", _I1, "cohort", -1),  # the party for which all of these wait; -1 if some may not have to
+        ("most", I2, "party"),
+        ("used", I2, "party", 0),  # and has
+        ("largest", I2, "party", 0),  # the most cores and core-seconds of a job of it, of those that were in the queue
+        ("cohorts_held", I1, "party", 0),  # how many cohorts wait for it
+        ("least_of_party", I2, "party"),  # no job of these cohorts needs fewer cores, or core-seconds
+        ("shortest_of_party", F1, "party"),  # or is shorter by its estimate
+        ("party_at", I2, "party", -1),  # [party, list]: the slot at which its stand-in is; -1 where it has none
+        ("parties", I2, "cohort", -1),  # of which its jobs are; -1 for none
+        ("jobs_held", I1, "cohort", 0),  # how many of its jobs are held
+        ("least", I2, "cohort"),  # none of these needs fewer cores, or core-seconds
+        ("shortest", F1, "cohort"),  # or is shorter by its estimate
+        ("awaits", I1, "cohort", -1),  # the party for which all of these wait; -1 if some may not have to
         # [cohort, list]: the slot at which it stands, for the party or in the queue's list; -1
-        ("cohort_at", _I2, "cohort", -1),
-        ("first_outside", _I1, "cohort", -1),  # the first of its jobs that are outside the queue; -1
-        ("last_outside", _I1, "cohort", -1),
-        ("cohort", _I1, "slot", 0),
-        ("core_s", _I1, "slot", 0),  # how many core-seconds it is expected to take
-        ("is_held", types.int8[::1], "slot", 0),
-        ("awaited", _I1, "slot", 0),  # the party for which the cohort waits that stands at this slot
-        ("next_outside", _I1, "slot", -1),  # the next job of its cohort that is outside; -1
+        ("cohort_at", I2, "cohort", -1),
+        ("first_outside", I1, "cohort", -1),  # the first of its jobs that are outside the queue; -1
+        ("last_outside", I1, "cohort", -1),
+        ("cohort", I1, "slot", 0),
+        ("core_s", I1, "slot", 0),  # how many core-seconds it is expected to take
+        ("is_held", C1, "slot", 0),
+        ("awaited", I1, "slot", 0),  # the party for which the cohort waits that stands at this slot
+        ("next_outside", I1, "slot", -1),  # the next job of its cohort that is outside; -1
         # the lists: by order and by backfill order
         ("jobs", SORTED_BLOCKS),  # the held jobs; lanes are cohorts
         ("backfill_jobs", SORTED_BLOCKS),
         ("cohorts", SORTED_BLOCKS),  # those that wait for a party; lanes are parties
         ("backfill_cohorts", SORTED_BLOCKS),
         # the state
-        ("displaced", _I1),  # cohorts, and parties as -1 - party, that do not stand where they should
+        ("displaced", I1),  # cohorts, and parties as -1 - party, that do not stand where they should
         ("displaced_size", types.int64),
         ("counts_submitted", types.boolean),  # whether jobs may be outside
         ("outside", types.int64),  # how many are

@@ -13,7 +13,7 @@ from numba.experimental import structref
 from simmodels.ground.compiled import compiled
 from simmodels.structures.arrays import grown
 from simmodels.structures.profile import PROFILE, new_profile
-from simmodels.structures.structure import Handle, Structure, columns_by, found_at
+from simmodels.structures.structure import B1, F1, I1, Handle, Structure, columns_by, found_at
 
 _SHAPES: Final = 256  # of which the plan remembers how early they could start; a power of 2
 
@@ -22,8 +22,6 @@ class LinePlan(Handle):
     """A Python handle on a plan of a line; made by `new_line_plan`."""
 
 
-_F1 = types.float64[::1]
-_I1 = types.int64[::1]
 LINE_PLAN: Final = Structure(
     LinePlan,
     [
@@ -33,23 +31,23 @@ LINE_PLAN: Final = Structure(
         ("entries", types.int64),
         ("queued", types.int64),  # how many of them are in the queue, within its depth: the first ones
         ("new", types.int64),  # how many have been submitted since the last decision: the last ones
-        ("slot", _I1, "entry"),
-        ("cores", _I1, "entry"),
-        ("length", _F1, "entry"),
-        ("start", _F1, "entry"),  # infinity from the first entry on that gets no hole
+        ("slot", I1, "entry"),
+        ("cores", I1, "entry"),
+        ("length", F1, "entry"),
+        ("start", F1, "entry"),  # infinity from the first entry on that gets no hole
         # what runs
         ("runs", types.int64),
-        ("running", _I1),
-        ("since", _F1, "slot"),  # when the job is planned to start; -infinity if it ran when the plan was made
-        ("until", _F1, "slot", np.nan),  # until when the profile has its cores taken; NaN if it is not in the plan
-        ("taken", _I1, "slot"),  # these cores
-        ("ended", types.boolean[::1], "slot", False),  # scratch: it has ended since the last decision
+        ("running", I1),
+        ("since", F1, "slot"),  # when the job is planned to start; -infinity if it ran when the plan was made
+        ("until", F1, "slot", np.nan),  # until when the profile has its cores taken; NaN if it is not in the plan
+        ("taken", I1, "slot"),  # these cores
+        ("ended", B1, "slot", False),  # scratch: it has ended since the last decision
         # of a shape (cores and length), wherever that is kept: no job of it starts earlier
-        ("shape_cores", _I1, "shape", 0),
-        ("shape_length", _F1, "shape"),
-        ("shape_start", _F1, "shape"),
+        ("shape_cores", I1, "shape", 0),
+        ("shape_length", F1, "shape"),
+        ("shape_start", F1, "shape"),
         # scratch: the slots in line
-        ("line", _I1),
+        ("line", I1),
     ],
 )
 _lengthen_entries, _lengthen_slots = columns_by(LINE_PLAN, "entry"), columns_by(LINE_PLAN, "slot")

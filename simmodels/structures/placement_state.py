@@ -15,7 +15,7 @@ from numba import types
 from simmodels.ground.compiled import compiled
 from simmodels.structures.signatures import KEY_FUNCTION
 from simmodels.structures.sorted_blocks import SORTED_BLOCKS
-from simmodels.structures.structure import Handle, Structure, columns_by
+from simmodels.structures.structure import B1, F1, F2, I1, Handle, Structure, columns_by
 
 FIRST_FIT: Final = 0
 TARGET_STRETCH: Final = 1
@@ -65,65 +65,62 @@ class PlacementState(Handle):
     """A Python handle on a state's state; made by `new_placement_state`."""
 
 
-_F1 = types.float64[::1]
-_I1 = types.int64[::1]
-_B1 = types.boolean[::1]
 PLACEMENT_STATE: Final = Structure(
     PlacementState,
     [
         # columns by slot
-        ("submit", _F1, "job"),
-        ("length", _F1, "job"),
-        ("left", _F1, "job"),  # how long its next run takes
-        ("estimate", _F1, "job"),  # how long it may take, by its estimate
-        ("cores", _I1, "job"),
-        ("weight", _F1, "slot", 0.0),  # the share of the reference's work in jobs at least as long: its category
-        ("machine", _I1, "slot", NOWHERE),  # where it runs or is planned; NOWHERE while it waits
-        ("start", _F1, "slot", np.inf),  # when it is planned to start
-        ("used", _I1, "slot", 0),  # how many machines were used when it was to be placed
-        ("place", _I1, "slot", NOWHERE),  # its place in the heap of planned starts
-        ("before", _I1, "slot", NOWHERE),  # its neighbours among those that run on its machine
-        ("after", _I1, "slot", NOWHERE),
+        ("submit", F1, "job"),
+        ("length", F1, "job"),
+        ("left", F1, "job"),  # how long its next run takes
+        ("estimate", F1, "job"),  # how long it may take, by its estimate
+        ("cores", I1, "job"),
+        ("weight", F1, "slot", 0.0),  # the share of the reference's work in jobs at least as long: its category
+        ("machine", I1, "slot", NOWHERE),  # where it runs or is planned; NOWHERE while it waits
+        ("start", F1, "slot", np.inf),  # when it is planned to start
+        ("used", I1, "slot", 0),  # how many machines were used when it was to be placed
+        ("place", I1, "slot", NOWHERE),  # its place in the heap of planned starts
+        ("before", I1, "slot", NOWHERE),  # its neighbours among those that run on its machine
+        ("after", I1, "slot", NOWHERE),
         ("arrived", types.int64),  # slots below this have arrived
         # machines
         ("size", types.int64),  # the cores of each
-        ("open", _B1, "machine", False),
-        ("rank", _I1, "machine", NOWHERE),  # by machine; NOWHERE for those that are not open
-        ("ranked", _I1, "machine"),  # the open machines, in order
+        ("open", B1, "machine", False),
+        ("rank", I1, "machine", NOWHERE),  # by machine; NOWHERE for those that are not open
+        ("ranked", I1, "machine"),  # the open machines, in order
         ("alive", types.int64),  # how many are open
-        ("free", _I1),
-        ("first", _I1, "machine", NOWHERE),  # the first of those that run there
+        ("free", I1),
+        ("first", I1, "machine", NOWHERE),  # the first of those that run there
         # the queue: what waits (first fit), or what is planned and has not started (targets)
         ("waiting", SORTED_BLOCKS),
-        ("placed", _I1),  # the slots that start
+        ("placed", I1),  # the slots that start
         ("count", types.int64),
         ("rules", _RULES),
         # first fit
-        ("key", _F1, "slot", 0.0),  # by slot, of those that wait; 0 by submission
+        ("key", F1, "slot", 0.0),  # by slot, of those that wait; 0 by submission
         ("ordered", types.boolean),  # whether the queue has an order other than that of submission
         ("order", KEY_FUNCTION),
         ("moving", types.boolean),  # it is computed again whenever jobs could start
-        ("draw", _F1),  # by slot, a uniform number, for orders that ask for it
-        ("rows", types.float64[:, ::1]),  # what the order names beyond these, see `simmodels.policies.rows`
+        ("draw", F1),  # by slot, a uniform number, for orders that ask for it
+        ("rows", F2),  # what the order names beyond these, see `simmodels.policies.rows`
         ("refused", types.int64),  # the slot for which it gave no number; NOWHERE when none
         ("refused_at", types.float64),  # when that was
-        ("fill", _I1, "machine"),  # the place of each machine in the fill order
-        ("filled", _I1),  # the machines in fill order
-        ("tree", _I1),  # the most cores free among the machines below each node; leaves in fill order
+        ("fill", I1, "machine"),  # the place of each machine in the fill order
+        ("filled", I1),  # the machines in fill order
+        ("tree", I1),  # the most cores free among the machines below each node; leaves in fill order
         # targets
-        ("time", _F1),  # a profile a machine, in `room` entries each, see `simmodels.structures.profile`
-        ("cores_free", _I1),
+        ("time", F1),  # a profile a machine, in `room` entries each, see `simmodels.structures.profile`
+        ("cores_free", I1),
         ("room", types.int64),
-        ("segments", _I1),
-        ("bound", types.float64[:, ::1]),  # [class, rank]: before it no job of the class can start, see `planning`
-        ("least_left", _F1),  # the length of the shortest job so far of each class of lengths; infinity without one
-        ("least_cores", _I1),  # the cores of the narrowest job so far of each class of widths
-        ("likely", _F1),  # scratch: the bounds of a job's search window
-        ("plans", _I1, "machine", 0),  # how many jobs are planned on each machine and have not started
+        ("segments", I1),
+        ("bound", F2),  # [class, rank]: before it no job of the class can start, see `planning`
+        ("least_left", F1),  # the length of the shortest job so far of each class of lengths; infinity without one
+        ("least_cores", I1),  # the cores of the narrowest job so far of each class of widths
+        ("likely", F1),  # scratch: the bounds of a job's search window
+        ("plans", I1, "machine", 0),  # how many jobs are planned on each machine and have not started
         ("horizon", types.float64),  # a job that can start at no earlier instant may be put off; infinity: none is
-        ("doubt", _F1, "machine", np.inf),  # by rank, the instant from which on jobs that were put off may run there
+        ("doubt", F1, "machine", np.inf),  # by rank, the instant from which on jobs that were put off may run there
         ("unsure", types.int64),  # the rank of a machine of which it has to be known what they do there; NOWHERE
-        ("heap", _I1),  # of planned jobs, by start
+        ("heap", I1),  # of planned jobs, by start
         ("heap_size", types.int64),
         ("use", types.int64),  # this many ranks, the first ones, are used (M_use)
         ("load", types.int64),  # the sum of u over these, in cores
@@ -131,8 +128,8 @@ PLACEMENT_STATE: Final = Structure(
         ("use_sum", types.float64),  # the integral of `use` ...
         ("use_since", types.float64),  # ... up to this instant
         # the reference: lengths, and the share of its work in jobs of at least (or more than) each
-        ("lengths", _F1),
-        ("weights", _F1),
+        ("lengths", F1),
+        ("weights", F1),
     ],
 )
 _lengthen_jobs, lengthen_slots = columns_by(PLACEMENT_STATE, "job"), columns_by(PLACEMENT_STATE, "slot")

@@ -13,7 +13,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled, inlined
-from simmodels.structures.structure import Handle, Structure, columns_by
+from simmodels.structures.structure import F1, I1, Handle, Structure, columns_by
 
 
 class Profile(Handle):
@@ -27,7 +27,7 @@ class Profile(Handle):
 
 PROFILE: Final = Structure(
     Profile,
-    [("time", types.float64[::1], "segment"), ("free", types.int64[::1], "segment"), ("segments", types.int64)],
+    [("time", F1, "segment"), ("free", I1, "segment"), ("segments", types.int64)],
 )
 lengthen_segments = columns_by(PROFILE, "segment")
 

@@ -19,7 +19,7 @@ from simmodels.structures.limit_state import LIMIT_STATE, LimitState, lengthen_s
 from simmodels.structures.profile import PROFILE, new_profile
 from simmodels.structures.signatures import KEY_FUNCTION
 from simmodels.structures.sorted_blocks import SORTED_BLOCKS, new_sorted_blocks, slots_of, total_cores
-from simmodels.structures.structure import Handle, Structure, columns_by, found_at
+from simmodels.structures.structure import C1, F1, F2, I1, Handle, Structure, columns_by, found_at
 
 NONE: Final = 0
 GREEDY: Final = 1
@@ -44,27 +44,24 @@ class QueueState(Handle):
     """A Python handle on a queue's state; made by `QueueOptions.open`."""
 
 
-_F1 = types.float64[::1]
-_F2 = types.float64[:, ::1]
-_I1 = types.int64[::1]
 _AT = types.UniTuple(types.int64, 2)
 QUEUE_STATE: Final = Structure(
     QueueState,
     [
         # columns by slot
-        ("submit", _F1, "job"),
-        ("runtime", _F1, "job"),
-        ("estimate", _F1, "job"),
-        ("cores", _I1, "job"),
-        ("draw", _F1),  # a uniform number a job, for orders that ask for it
-        ("key", _F1, "slot"),
-        ("backfill_key", _F1),
-        ("expected_end", _F1),
-        ("reserved", _F1),
-        ("phase", types.int8[::1], "slot", COMING),
+        ("submit", F1, "job"),
+        ("runtime", F1, "job"),
+        ("estimate", F1, "job"),
+        ("cores", I1, "job"),
+        ("draw", F1),  # a uniform number a job, for orders that ask for it
+        ("key", F1, "slot"),
+        ("backfill_key", F1),
+        ("expected_end", F1),
+        ("reserved", F1),
+        ("phase", C1, "slot", COMING),
         # what orders name beyond these: one row per slot, see `simmodels.policies.rows`
-        ("rows", _F2),
-        ("backfill_rows", _F2),
+        ("rows", F2),
+        ("backfill_rows", F2),
         ("row", _AT),  # the address of the first row, and how many bytes a row has
         ("backfill_row", _AT),
         # the lists
@@ -107,11 +104,11 @@ QUEUE_STATE: Final = Structure(
         ("refused_at", types.float64),  # when that was
         ("refused", types.int64),  # the slot for which an order gave no number; -1 when none
         # scratch, as long as the queue
-        ("placed", _I1, "entry"),
-        ("slots", _I1, "entry"),
-        ("slots2", _I1, "entry"),
-        ("ends", _F1, "entry"),
-        ("ends2", _F1, "entry"),
+        ("placed", I1, "entry"),
+        ("slots", I1, "entry"),
+        ("slots2", I1, "entry"),
+        ("ends", F1, "entry"),
+        ("ends2", F1, "entry"),
     ],
 )
 _lengthen_jobs, _lengthen_slots = columns_by(QUEUE_STATE, "job"), columns_by(QUEUE_STATE, "slot")

@@ -22,7 +22,7 @@ from numba.experimental import structref
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import INT64_MAX, INT64_MIN
 from simmodels.structures.arrays import grown, move
-from simmodels.structures.structure import Handle, Structure, columns_by
+from simmodels.structures.structure import F1, I1, W1, Handle, Structure, columns_by
 
 BLOCK: Final = 64
 """Entries a block; 32 to 128 measured alike, smaller and larger slower."""
@@ -37,16 +37,15 @@ ENTRY: Final = np.dtype([("key", np.float64), ("slot", np.int64), ("cores", np.i
 _UNKNOWN: Final = INT64_MIN
 """Stands for the least cores of a block that lost an entry of the least cores, or estimate: who asks looks for it."""
 
-_I1 = types.int64[::1]
 SORTED_BLOCKS: Final = Structure(
     SortedBlocks,
     [
         ("entries", from_dtype(ENTRY)[:, ::1], "block"),  # [block, entry], increasing by key and slot along the chain
-        ("count", _I1, "block"),  # entries of each block
-        ("min_cores", _I1, "block"),  # may be unknown, and `min_estimate` with it: see `least_of`
-        ("min_estimate", types.float64[::1], "block"),
-        ("sum_cores", _I1, "block"),
-        ("chain", types.uint64[::1]),  # block numbers in order; the free ones behind them
+        ("count", I1, "block"),  # entries of each block
+        ("min_cores", I1, "block"),  # may be unknown, and `min_estimate` with it: see `least_of`
+        ("min_estimate", F1, "block"),
+        ("sum_cores", I1, "block"),
+        ("chain", W1),  # block numbers in order; the free ones behind them
         ("blocks", types.int64),  # how many of the chain are in use
         ("size", types.int64),  # entries in all
     ],

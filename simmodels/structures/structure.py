@@ -15,6 +15,14 @@ from simmodels.ground.compiled import compiled
 from simmodels.ground.digests import REPLACES
 from simmodels.structures.arrays import grown, grown_rows
 
+# Types of fields that are arrays of one or two dimensions: of floats, integers, booleans, codes, short integers, words.
+F1, F2 = types.float64[::1], types.float64[:, ::1]
+I1, I2 = types.int64[::1], types.int64[:, ::1]
+B1, B2 = types.boolean[::1], types.boolean[:, ::1]
+C1 = types.int8[::1]
+S1 = types.int32[::1]
+W1 = types.uint64[::1]
+
 
 @structref.register
 class Structure(types.StructRef):
