@@ -31,7 +31,6 @@ from simmodels.structures.sorted_blocks import (
     clear,
     insert,
     next_fitting,
-    next_in_lane,
     remove,
     seek,
     slots_of,
@@ -395,9 +394,9 @@ def _move_cohort(queue, v, slot, free, extra, now, shadow):
     cores, core_s = room_of(limits, cohort)
     jobs = _jobs(limits, v)
     at, place = seek(jobs, key[slot], slot, limits.cohort, cohort)
-    c, i = next_in_lane(jobs, limits.cohort, cohort, at, place, min(free, cores), extra, now, shadow)
+    c, i = next_fitting(jobs, at, place, min(free, cores), extra, now, shadow, limits.cohort, cohort)
     while c >= 0 and limits.core_s[jobs.entries[jobs.chain[c], i].slot] > core_s:
-        c, i = next_in_lane(jobs, limits.cohort, cohort, c, i + 1, min(free, cores), extra, now, shadow)
+        c, i = next_fitting(jobs, c, i + 1, min(free, cores), extra, now, shadow, limits.cohort, cohort)
     if c < 0:
         return slot == _first(jobs, limits.cohort, cohort) and _cohort_shows_least(queue, cohort)
     found = jobs.entries[jobs.chain[c], i].slot
@@ -427,9 +426,9 @@ def _move_party(queue, v, slot, free, extra, now, shadow):
     core_s = limits.most[party, 2] - limits.used[party, 2]
     cohorts = _cohorts(limits, v)
     at, place = seek(cohorts, key[slot], slot, limits.awaited, party)
-    c, i = next_in_lane(cohorts, limits.awaited, party, at, place, min(free, room), extra, now, shadow)
+    c, i = next_fitting(cohorts, at, place, min(free, room), extra, now, shadow, limits.awaited, party)
     while c >= 0 and limits.least[limits.cohort[cohorts.entries[cohorts.chain[c], i].slot], 1] > core_s:
-        c, i = next_in_lane(cohorts, limits.awaited, party, c, i + 1, min(free, room), extra, now, shadow)
+        c, i = next_fitting(cohorts, c, i + 1, min(free, room), extra, now, shadow, limits.awaited, party)
     if c < 0:
         return slot == _first(cohorts, limits.awaited, party) and _party_shows_least(queue, party)
     found = cohorts.entries[cohorts.chain[c], i].slot

@@ -329,42 +329,26 @@ def least_cores(ordered):
 
 
 @compiled
-def next_fitting(ordered, c, i, free, extra, now, shadow):
+def next_fitting(ordered, c, i, free, extra, now, shadow, lane_of=None, lane=0):
     """Return the place (block in chain, entry) of the next job that may start, from (c, i) on.
 
     A job may start if it needs at most `free` cores, and either at most `extra` of them or not
     beyond `shadow` by its estimate. Returns (-1, -1) when there is none. Within a block the test is
-    exact; a block is skipped when its least cores and estimate show that no entry can pass.
+    exact; a block is skipped when its least cores and estimate show that no entry can pass. In a list of lanes the job
+    is of one of them, and (c, i) is not before that lane.
     """
     while c < ordered.blocks:
         b = ordered.chain[c]
         lean = least_of(ordered, b)
         if lean <= free and (lean <= extra or now + ordered.min_estimate[b] <= shadow):
             for j in range(np.uint64(i), np.uint64(ordered.count[b])):  # unsigned: none counts from the end
-                q = ordered.entries[b, j].cores
-                if q <= free and (q <= extra or now + ordered.entries[b, j].estimate <= shadow):
-                    return c, np.int64(j)
-        c += 1
-        i = 0
-    return -1, -1
-
-
-@compiled
-def next_in_lane(ordered, lane_of, lane, c, i, free, extra, now, shadow):
-    """Return what `next_fitting` does among the entries of a lane, from (c, i) on, which is not before the lane."""
-    while c < ordered.blocks:
-        b = ordered.chain[c]
-        lean = least_of(ordered, b)
-        if lean <= free and (lean <= extra or now + ordered.min_estimate[b] <= shadow):
-            for j in range(i, ordered.count[b]):
-                if lane_of[ordered.entries[b, j].slot] != lane:
+                if lane_of is not None and lane_of[ordered.entries[b, j].slot] != lane:
                     return -1, -1
                 q = ordered.entries[b, j].cores
                 if q <= free and (q <= extra or now + ordered.entries[b, j].estimate <= shadow):
-                    return c, j
-        elif (
-            lane_of[ordered.entries[b, ordered.count[b] - 1].slot] > lane
-        ):  # less, if (c, i) is behind the last of its block
+                    return c, np.int64(j)
+        # Less, if (c, i) is behind the last of its block.
+        elif lane_of is not None and lane_of[ordered.entries[b, ordered.count[b] - 1].slot] > lane:
             return -1, -1
         c += 1
         i = 0

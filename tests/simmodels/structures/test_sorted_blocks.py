@@ -14,7 +14,6 @@ from simmodels.structures.sorted_blocks import (
     least_of,
     new_sorted_blocks,
     next_fitting,
-    next_in_lane,
     refill,
     remove,
     seek,
@@ -196,8 +195,8 @@ def test_a_list_of_lanes_is_sorted_by_lane_and_gives_the_fitting_of_one(seed: in
     for lane in range(lanes + 1):
         found = []
         c, i = seek(ordered, 4.0, -1, lane_of, lane)
-        c, i = next_in_lane(ordered, lane_of, lane, c, i, 3, 3, 0.0, 0.0)
+        c, i = next_fitting(ordered, c, i, 3, 3, 0.0, 0.0, lane_of, lane)
         while c >= 0:
             found.append(int(slot_at(ordered, c, i)))
-            c, i = next_in_lane(ordered, lane_of, lane, c, i + 1, 3, 3, 0.0, 0.0)
+            c, i = next_fitting(ordered, c, i + 1, 3, 3, 0.0, 0.0, lane_of, lane)
         assert found == [slot for own, key, slot, cores in plain if own == lane and key >= 4 and cores <= 3]
