@@ -28,7 +28,7 @@ from simmodels.ground.numbers import INT64_MAX
 from simmodels.ground.signals import heed_signals
 from simmodels.passes.machines import know_nothing, load_of
 from simmodels.structures.placement_state import LENGTHS, NOWHERE, TARGET_STRETCH
-from simmodels.structures.profile import find, hole, lasts_until, occupy, trim
+from simmodels.structures.profile import find, lasts_until, occupy, trim
 
 PACKS: Final = 0
 NEAREST: Final = 1
@@ -213,9 +213,9 @@ def plan(state, slots, done, now, fresh):
                     likely[i] = there
                     if there > since:  # the next of its class need not look there again
                         since = max(bound[kind, rank], now)
-                        bound[kind, rank] = hole(
+                        bound[kind, rank] = find(
                             time, free, machine * room, segments[machine], since, slim, brief, np.inf
-                        )
+                        )[0]
                     if (i == middle and likely[i] == now) or (
                         (likely[i] + left - submit[slot]) / length[slot] <= stretch + _TOLERANCE
                     ):
@@ -238,7 +238,7 @@ def plan(state, slots, done, now, fresh):
             tried = np.int64(i)
             if cores > slim or left > brief:
                 since = max(bound[kind, rank], now)
-                there = hole(time, free, machine * room, segments[machine], since, slim, brief, np.inf)
+                there = find(time, free, machine * room, segments[machine], since, slim, brief, np.inf)[0]
             bound[kind, rank] = there
             least = _least(likely, n)
         if best >= 0 and lasts_until(start, left) > doubt[best]:  # a job that was put off may be in its way

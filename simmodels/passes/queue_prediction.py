@@ -20,7 +20,6 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled, inlined
 from simmodels.ground.numbers import Floats, Ints
-from simmodels.passes.limiting import release_all
 from simmodels.passes.queue_order import place_of
 from simmodels.structures.arrays import lowest
 from simmodels.structures.line_plan import line_plan_at, make_room, shape_of
@@ -85,8 +84,6 @@ def predicted_in_queue(queue_address, plan_address, settled, now, free, ended, c
     """
     queue, plan = queue_at(queue_address), line_plan_at(plan_address)
     new = coming.jobs
-    if queue.limited:  # the line is of all that waits
-        release_all(queue)
     make_room(plan, queue.arrived + new, queue.waiting.size + queue.arrived - queue.visible_below + new, 0)
     gone = 0
     for each in ended:

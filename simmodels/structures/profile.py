@@ -236,12 +236,6 @@ def find(time, free, at, n, start, cores, duration, limit):
 
 
 @inlined
-def hole(time, free, at, n, start, cores, duration, limit):
-    """Return what `find` does, less where it is."""
-    return find(time, free, at, n, start, cores, duration, limit)[0]
-
-
-@inlined
 def occupy(time, free, at, n, first, last, start, end, cores):
     """Take cores out of [start, end), as found by `find` in the segments [first, last); return how many there are now.
 
@@ -272,7 +266,7 @@ def earliest(profile, start, cores, duration):
 
     Returns infinity when the last segment has too few cores.
     """
-    return hole(profile.time, profile.free, 0, profile.segments, start, cores, duration, np.inf)
+    return find(profile.time, profile.free, 0, profile.segments, start, cores, duration, np.inf)[0]
 
 
 @inlined
