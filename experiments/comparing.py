@@ -1,7 +1,6 @@
 """Comparing: one scenario under several policies, as tables, figures and a note of where they come from."""
 
 import json
-import os
 import platform
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,12 +14,10 @@ import pandas as pd
 
 from experiments.calibration import Calibration, calibrate
 from experiments.outputs import made_folder, made_part, require_no_link, require_own, write_json
-from experiments.policy import Policy, chosen_policies
+from experiments.policy import Policy
 from experiments.scenario import Scenario
 from experiments.setup import Cell, Setup, column_types
-from simmodels.errors import RequestError
 from simmodels.ground.files import replacing, write_csv
-from simmodels.policies.priority import Priority
 from simmodels.results.logged import AS_LOGGED, as_logged, logged_wait_s
 from simmodels.results.schedule import Schedule
 from simmodels.version import __version__
@@ -71,34 +68,17 @@ class Comparison:
         return {cell.policy.name: cell.error for cell in self.cells if cell.error is not None}
 
 
-def run_all(
-    scenario: Scenario, policies: Sequence[Policy], setup: Setup, begin: Callable[[str], None] = lambda _: None
-) -> tuple[Cell, ...]:
-    """Return what came of each policy; `begin` is called with the name of each when it begins.
-
-    Raises
-    ------
-    RequestError, ImpossibleJobError
-        As `Setup.run`.
-    """
-    cells: list[Cell] = []
-    for policy in policies:
-        begin(policy.name)
-        cells.append(setup.run(scenario, policy))
-    return tuple(cells)
-
-
 def compare(
-    work: Workload | Scenario,
-    policies: Sequence[str | Priority | Policy],
+    scenario: Scenario,
+    policies: Sequence[Policy],
+    setup: Setup,
     *,
-    out: str | os.PathLike[str] | None,
-    setup: Setup | None = None,
-    provenance: Mapping[str, object] | None = None,
-    begin: Callable[[str], None] = lambda _: None,
-    force: bool = False,
+    out: Path | None,
+    provenance: Mapping[str, object],
+    begin: Callable[[str], None],
+    force: bool,
 ) -> Comparison:
-    """Run a workload under each of the policies, and write what came of it to a folder.
+    """Run a scenario under each of the policies, and write what came of it to a folder.
 
     The folder gets ``jobs/POLICY.parquet`` (`Schedule.to_parquet`) for each policy; ``metrics.parquet``
     and ``metrics.csv``, one row per policy, after one ``as logged`` where the log says when its jobs started;
@@ -111,14 +91,14 @@ def compare(
 
     Parameters
     ----------
-    work
-        The jobs, able to run on its ``max_cores``; or a scenario.
+    scenario
+        The jobs, able to run on its clusters.
     policies
-        Policies, orders or names of orders, in the order in which they are shown.
+        As `chosen_policies` returns them, in the order in which they are shown.
+    setup
+        How each is run; with options that some of the policies have (`Setup.require`).
     out
         The folder; it is made if it is not there. None: nothing is written.
-    setup
-        How each is run; None for the defaults of `Setup`.
     provenance
         More for the provenance to say, such as the command line.
     begin
@@ -129,58 +109,49 @@ def compare(
     Raises
     ------
     RequestError
-        The request cannot be served, see `chosen_policies`, `Setup`, `made_folder` and `require_own`.
+        The request cannot be served, see `Setup.check`, `made_folder` and `require_own`.
     ImpossibleJobError
         A job can never run on the machine.
     """
-    setup = setup or Setup()
-    scenario = work if isinstance(work, Scenario) else Scenario(workload=work)
-    chosen = chosen_policies("order", policies)
-    setup.require(chosen)
-    setup = setup.with_one_network(scenario, chosen)
-    workload = scenario.workload
-    if scenario.on is None:
-        if workload.max_cores is None:
-            raise RequestError(
-                f"the size of the machine of {workload.name!r} is unknown", "set max_cores of the workload"
-            )
-        workload.require_runnable(workload.max_cores)
-    setup.check(scenario, chosen)
-    folder = None if out is None else Path(out)
-    if folder is not None:
-        require_no_link(folder / JOBS)
+    setup = setup.with_one_network(scenario, policies)
+    setup.check(scenario, policies)
+    if out is not None:
+        require_no_link(out / JOBS)
         if not force:
-            require_own(folder, sorted(_names(chosen) - _written(folder)), "a comparison")
-    cells = run_all(scenario, chosen, setup, begin)
-    comparison = Comparison(scenario, setup, cells, _logged_cell(scenario, setup, cells))
-    if folder is None:
+            require_own(out, sorted(_names(policies) - _written(out)), "a comparison")
+    cells: list[Cell] = []
+    for policy in policies:
+        begin(policy.name)
+        cells.append(setup.run(scenario, policy))
+    comparison = Comparison(scenario, setup, tuple(cells), _logged_cell(scenario, setup, cells))
+    if out is None:
         return comparison
     begin("tables and figures")
-    _clear(made_folder(folder), chosen)  # only now: what was there is worth more than what could not be run
+    _clear(made_folder(out), policies)  # only now: what was there is worth more than what could not be run
     files: list[str] = []
     done = [cell for cell in cells if cell.schedule is not None]
     for cell in done:
         assert cell.schedule is not None  # noqa: S101  as just seen
-        made_part(folder, JOBS)
+        made_part(out, JOBS)
         files.append(_jobs_file(cell.policy))
-        cell.schedule.to_parquet(folder / files[-1])
+        cell.schedule.to_parquet(out / files[-1])
     if done:
         shown = done if comparison.logged is None else [comparison.logged, *done]
-        files += _write_metrics(folder, scenario, setup, shown)
-        files += _write_figures(folder, setup, shown)
-    comparison = replace(comparison, out=folder, files=(*files, PROVENANCE))
+        files += _write_metrics(out, scenario, setup, shown)
+        files += _write_figures(out, setup, shown)
+    comparison = replace(comparison, out=out, files=(*files, PROVENANCE))
     about = {
         "schedlab": __version__,
         "python": platform.python_version(),
         "packages": {name: metadata.version(name) for name in _PACKAGES},
-        **(provenance or {}),
-        "workload": summary(workload),
-        "setup": {**setup.shared(chosen), "max_requeues": setup.max_requeues, "validate": setup.validate},
-        f"{chosen[0].kind}s": {policy.name: policy.formula for policy in chosen},
+        **provenance,
+        "workload": summary(scenario.workload),
+        "setup": {**setup.shared(policies), "max_requeues": setup.max_requeues, "validate": setup.validate},
+        f"{policies[0].kind}s": {policy.name: policy.formula for policy in policies},
         "failed": comparison.failed,
         "files": list(comparison.files),
     }
-    write_json(about, folder / PROVENANCE)
+    write_json(about, out / PROVENANCE)
     return comparison
 
 

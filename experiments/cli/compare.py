@@ -78,7 +78,7 @@ def compare_policies(
     with Steps(1 + len(outputs) + steps(policies)) as shown:
         scenario, setup, policies = simulate.read(request, setup, policies, wanted, shown)
         provenance = {"command": command_line(), "file": None if request.log is None else str(request.log.path)}
-        made = compare(scenario, policies, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=force)
+        made = compare(scenario, policies, setup, out=out, provenance=provenance, begin=shown.begin, force=force)
         simulate.remark_left_out(made.cells, scenario, shown)
         failed = simulate.write(outputs, made.schedules, shown) if made.schedules else {}
     written = [path for path in outputs if made.schedules and path not in failed]
@@ -105,9 +105,7 @@ def demo(asked: Demo) -> int:
         write_swf(workload, made_folder(out) / "workload.swf.gz")
         scenario = Scenario(workload=workload, where=f"{workload.max_cores:,} cores")
         provenance = {"command": command_line()}
-        made = compare(
-            scenario, chosen, out=out, setup=setup, provenance=provenance, begin=shown.begin, force=asked.force
-        )
+        made = compare(scenario, chosen, setup, out=out, provenance=provenance, begin=shown.begin, force=asked.force)
     _print(made, (), json=asked.json)
     return simulate.close(made.cells, (), {}, _wrote(made))
 

@@ -1,6 +1,7 @@
 import json
 import math
 import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from io import StringIO
@@ -13,8 +14,8 @@ from rich.console import Console
 
 import simmodels as sm
 import workloads as wl
-from experiments.comparing import calibration_of, compare, run_all, steps
-from experiments.policy import chosen_policies
+from experiments.comparing import Comparison, calibration_of, compare, steps
+from experiments.policy import Policy, chosen_policies
 from experiments.scenario import Scenario
 from experiments.setup import Setup
 from experiments.tables import comparison_table, number
@@ -55,6 +56,22 @@ def fails(cores: float) -> float:
     return math.nan * cores
 
 
+def compared(
+    work: sm.Workload | Scenario,
+    orders: Sequence[str | sm.Order | Policy],
+    *,
+    out: Path | None = None,
+    setup: Setup | None = None,
+    provenance: Mapping[str, object] | None = None,
+    begin: Callable[[str], None] = lambda _: None,
+    force: bool = False,
+) -> Comparison:
+    """Return a comparison of orders, or of other policies, on a workload or a scenario."""
+    scenario = work if isinstance(work, Scenario) else Scenario(workload=work)
+    policies = chosen_policies("order", orders)
+    return compare(scenario, policies, setup or Setup(), out=out, provenance=provenance or {}, begin=begin, force=force)
+
+
 @pytest.mark.parametrize("given", [{}, {"ccr": 0.5, "tick_s": 2.0}])
 @pytest.mark.parametrize(
     "names", [["RoundRobin", "Auction"], ["Auction", "EarliestStart"], ["RoundRobin", "LeastLoaded"]]
@@ -64,7 +81,7 @@ def test_data_travel_alike_under_all_routers(given: dict[str, float], names: lis
     flows = [sm.Workflow(k, 5.0 * k, [10, 20, 30, 5], 2, [(0, 1), (0, 2), (1, 3), (2, 3)]) for k in range(1, 9)]
     work = sm.Workload.of_workflows(flows)
     scenario = Scenario(workload=work, on=[sm.Site(name="a", cores=4), sm.Site(name="b", cores=4)])
-    made = compare(scenario, chosen_policies("router", names), out=out, setup=Setup(options=given, validate=True))
+    made = compared(scenario, chosen_policies("router", names), out=out, setup=Setup(options=given, validate=True))
     travel = ("cluster", given.get("ccr", 0.2), given.get("tick_s", 1.0))
     nothing = not given and "Auction" not in names
     found = [cell.schedule.terms.travel for cell in made.cells if cell.schedule is not None]
@@ -76,7 +93,7 @@ def test_data_travel_alike_under_all_routers(given: dict[str, float], names: lis
 @pytest.mark.usefixtures("figures")
 def test_a_comparison_writes_tables_figures_and_where_they_come_from(trace: sm.Workload, out: Path) -> None:
     reported: list[str] = []
-    comparison = compare(trace, ["SAF", "FCFS"], out=out, provenance={"command": ["x"]}, begin=reported.append)
+    comparison = compared(trace, ["SAF", "FCFS"], out=out, provenance={"command": ["x"]}, begin=reported.append)
     assert len(reported) == steps([cell.policy for cell in comparison.cells])
     assert set(files(out)) == set(comparison.files) == {"jobs/SAF.parquet", "jobs/FCFS.parquet", *FIGURES, *TABLES}
     about = json.loads((out / "provenance.json").read_text("utf-8"))
@@ -87,7 +104,7 @@ def test_a_comparison_writes_tables_figures_and_where_they_come_from(trace: sm.W
 
 def test_the_tables_hold_what_the_schedules_say_in_the_order_given(trace: sm.Workload, out: Path) -> None:
     setup = Setup(options={"backfill_order": "SJBF", "threshold_s": 3600.0}, seed=2, tau_s=60.0, validate=True)
-    compare(trace, ["RANDOM", "F1", "FCFS"], out=out, setup=setup)
+    compared(trace, ["RANDOM", "F1", "FCFS"], out=out, setup=setup)
     table = pd.read_parquet(out / "metrics.parquet")
     assert table["order"].tolist() == pd.read_csv(out / "metrics.csv")["order"].tolist() == ["RANDOM", "F1", "FCFS"]
     for row in table.itertuples():
@@ -106,7 +123,7 @@ def with_waits(log: sm.Workload) -> sm.Workload:
 
 
 def test_what_the_log_itself_records_comes_first(trace: sm.Workload, out: Path) -> None:
-    comparison = compare(with_waits(trace), ["SAF", "FCFS"], out=out)
+    comparison = compared(with_waits(trace), ["SAF", "FCFS"], out=out)
     assert comparison.logged is not None
     mean_s = sm.simulate(trace, order="SAF").metrics()["mean_wait_s"]
     assert comparison.logged.metrics["mean_wait_s"] == pytest.approx(2 * mean_s)
@@ -121,14 +138,14 @@ def test_what_the_log_itself_records_comes_first(trace: sm.Workload, out: Path) 
     calibration = calibration_of(comparison.cells)
     assert calibration is not None
     assert (calibration.factor(), calibration.rank_correlation) == (pytest.approx(2), pytest.approx(1))
-    without = compare(trace, ["SAF"], out=out)
+    without = compared(trace, ["SAF"], out=out)
     assert (without.logged, calibration_of(without.cells)) == (None, None)
     assert list(table.columns) == list(pd.read_parquet(out / "metrics.parquet").columns)
 
 
 def test_what_does_not_count_in_replays_does_not_count_in_the_log(trace: sm.Workload, out: Path) -> None:
     log = with_waits(trace)
-    comparison = compare(log, ["SAF"], out=out, setup=Setup(options={"warm_jobs": 100}))
+    comparison = compared(log, ["SAF"], out=out, setup=Setup(options={"warm_jobs": 100}))
     assert comparison.logged is not None
     assert comparison.logged.metrics["jobs"] == comparison.cells[0].metrics["jobs"] == 50
     assert comparison.logged.metrics["mean_wait_s"] == pytest.approx(log.extras["wait_s"][100:].mean())
@@ -136,7 +153,7 @@ def test_what_does_not_count_in_replays_does_not_count_in_the_log(trace: sm.Work
 
 def test_what_the_log_records_is_never_the_best(trace: sm.Workload, out: Path) -> None:
     log = replace(trace, extras={"wait_s": np.zeros(len(trace))})
-    comparison = compare(log, ["SAF", "FCFS"], out=out)
+    comparison = compared(log, ["SAF", "FCFS"], out=out)
     assert comparison.logged is not None
     [mean, *_] = comparison_table([comparison.logged, *comparison.cells]).columns[1:]
     assert [str(getattr(cell, "style", "")) for cell in mean.cells].count("bold") == 1
@@ -147,7 +164,7 @@ def test_what_the_log_records_is_never_the_best(trace: sm.Workload, out: Path) -
 def test_the_same_request_makes_the_same_bytes_and_both_engines_the_same_metrics(trace: sm.Workload, out: Path) -> None:
     made = []
     for engine in ("simpy", "compiled", "compiled"):
-        compare(trace, ["SAF", "WFP3", "RANDOM"], out=out, setup=Setup(engine=engine))
+        compared(trace, ["SAF", "WFP3", "RANDOM"], out=out, setup=Setup(engine=engine))
         made.append(files(out))
         shutil.rmtree(out)
     assert made[1] == made[2]
@@ -157,13 +174,13 @@ def test_the_same_request_makes_the_same_bytes_and_both_engines_the_same_metrics
 
 def test_an_order_that_fails_does_not_stop_the_others(trace: sm.Workload, out: Path) -> None:
     failing = sm.Order("fails", fails)
-    comparison = compare(trace, ["FCFS", failing, "SAF"], out=out)
+    comparison = compared(trace, ["FCFS", failing, "SAF"], out=out)
     assert list(comparison.failed) == ["fails"]
     assert "gives no number (NaN) for job 1" in comparison.failed["fails"]
     assert pd.read_csv(out / "metrics.csv")["order"].tolist() == ["FCFS", "SAF"]
     assert json.loads((out / "provenance.json").read_text("utf-8"))["failed"] == comparison.failed
     assert not (out / "jobs" / "fails.parquet").exists()
-    nothing = compare(trace, [failing], out=out)
+    nothing = compared(trace, [failing], out=out)
     assert set(files(out)) == set(nothing.files) == {"provenance.json"}
 
 
@@ -175,18 +192,18 @@ def test_our_own_mistakes_are_not_taken_for_failures(
 
     monkeypatch.setattr("experiments.setup.simulate", broken)
     with pytest.raises(ZeroDivisionError):
-        compare(trace, ["FCFS"], out=out)
-    assert compare(trace, [sm.Order("mine", fails)], out=out).failed["mine"].endswith(": ZeroDivisionError")
+        compared(trace, ["FCFS"], out=out)
+    assert compared(trace, [sm.Order("mine", fails)], out=out).failed["mine"].endswith(": ZeroDivisionError")
 
 
 def test_the_files_of_an_earlier_comparison_go_and_all_others_stay(trace: sm.Workload, out: Path) -> None:
-    compare(trace, ["SAF", "FCFS"], out=out)
+    compared(trace, ["SAF", "FCFS"], out=out)
     (out / "notes.txt").write_text("mine")
     (out.parent / "outside.txt").write_text("mine")
     about = json.loads((out / "provenance.json").read_text("utf-8"))
     about["files"] += ["../outside.txt", "jobs", 3, None]
     (out / "provenance.json").write_text(json.dumps(about))
-    comparison = compare(trace, ["SPF"], out=out)
+    comparison = compared(trace, ["SPF"], out=out)
     assert set(files(out)) == {*comparison.files, "notes.txt"}
     assert (out.parent / "outside.txt").exists()
 
@@ -198,25 +215,25 @@ def test_a_provenance_that_is_none_of_ours_is_not_written_over_unless_asked(
     out.mkdir(parents=True)
     (out / "provenance.json").write_text(content)
     with pytest.raises(RequestError, match=r"provenance\.json was not written by a comparison; .* use --force"):
-        compare(trace, ["SPF"], out=out)
+        compared(trace, ["SPF"], out=out)
     assert (out / "provenance.json").read_text() == content
-    assert set(files(out)) < set(compare(trace, ["SPF"], out=out, force=True).files)
+    assert set(files(out)) < set(compared(trace, ["SPF"], out=out, force=True).files)
 
 
 @pytest.mark.parametrize("name", ["metrics.csv", "wait_s.svg", "jobs/SPF.parquet"])
 def test_files_of_others_are_not_written_over_whatever_the_provenance_says_of_other_files(
     name: str, trace: sm.Workload, out: Path
 ) -> None:
-    compare(trace, ["SAF"], out=out)
+    compared(trace, ["SAF"], out=out)
     about = json.loads((out / "provenance.json").read_text("utf-8"))
     about["files"] = [each for each in about["files"] if each != name] + ["notes.txt"]
     (out / "provenance.json").write_text(json.dumps(about))
     for file in (name, "notes.txt"):
         (out / file).write_text("mine")
     with pytest.raises(RequestError, match=rf"{name} was not written by a comparison; choose another folder, or use"):
-        compare(trace, ["SPF"], out=out)
+        compared(trace, ["SPF"], out=out)
     assert (out / name).read_text() == "mine"
-    compare(trace, ["SPF"], out=out, force=True)
+    compared(trace, ["SPF"], out=out, force=True)
     assert (out / "notes.txt").read_text() == "mine"
 
 
@@ -226,12 +243,12 @@ def test_a_comparison_that_is_cut_short_can_be_made_again(
     def full(*_: object) -> list[str]:
         raise OSError("no space left on device")
 
-    compare(trace, ["SAF"], out=out)
+    compared(trace, ["SAF"], out=out)
     with monkeypatch.context() as patched:
         patched.setattr("experiments.comparing._write_figures", full)
         with pytest.raises(OSError, match="no space left"):
-            compare(trace, ["FCFS"], out=out)
-    comparison = compare(trace, ["SPF"], out=out)
+            compared(trace, ["FCFS"], out=out)
+    comparison = compared(trace, ["SPF"], out=out)
     assert set(files(out)) == set(comparison.files)
 
 
@@ -241,12 +258,12 @@ def test_a_link_is_not_followed(trace: sm.Workload, out: Path) -> None:
     (out / "jobs").symlink_to(out.parent / "elsewhere")
     for force in (False, True):
         with pytest.raises(RequestError, match="jobs is a link, which is not followed; remove it, or choose another"):
-            compare(trace, ["SPF"], out=out, force=force)
+            compared(trace, ["SPF"], out=out, force=force)
     assert not list((out.parent / "elsewhere").iterdir())
 
 
 def test_a_name_that_is_no_file_name_is_made_one(trace: sm.Workload, out: Path) -> None:
-    comparison = compare(trace, [sm.Order("../a b/ü", lambda cores: cores)], out=out)
+    comparison = compared(trace, [sm.Order("../a b/ü", lambda cores: cores)], out=out)
     assert comparison.files[0] == "jobs/_a_b_ü.parquet"
 
 
@@ -262,7 +279,7 @@ def test_orders_that_cannot_be_distinguished_are_refused_before_anything_is_made
     names: list[str], text: str, trace: sm.Workload, out: Path
 ) -> None:
     with pytest.raises(RequestError, match=text):
-        compare(trace, [sm.Order(name, fails) for name in names], out=out)
+        compared(trace, [sm.Order(name, fails) for name in names], out=out)
     assert not out.exists()
 
 
@@ -276,7 +293,7 @@ def printed(table: object) -> list[str]:
 
 
 def test_the_table_fits_a_terminal_and_keeps_the_order_given(trace: sm.Workload, out: Path) -> None:
-    comparison = compare(trace, ["SAF", "FCFS", sm.Order("fails", fails), "F2"], out=out)
+    comparison = compared(trace, ["SAF", "FCFS", sm.Order("fails", fails), "F2"], out=out)
     lines = printed(comparison_table(comparison.cells))
     rows = [line.split() for line in lines if line.split() and line.split()[0] in {"SAF", "FCFS", "F2", "fails"}]
     assert [row[0] for row in rows] == ["SAF", "FCFS", "fails", "F2"]
@@ -286,13 +303,10 @@ def test_the_table_fits_a_terminal_and_keeps_the_order_given(trace: sm.Workload,
 
 
 def test_the_table_is_in_hours_and_has_changes_against_the_first_policy(trace: sm.Workload) -> None:
-    scenario = Scenario(workload=trace)
     figures = [(7200.0, 0.5), (3600.0, 0.5), (7164.0, 0.6), (14_400.0, 0.5)]
     cells = [
         replace(cell, metrics={**cell.metrics, "mean_wait_s": wait_s, "utilisation": used})
-        for cell, (wait_s, used) in zip(
-            run_all(scenario, chosen_policies("order", ["FCFS", "SAF", "SPF", "LPF"]), Setup()), figures, strict=True
-        )
+        for cell, (wait_s, used) in zip(compared(trace, ["FCFS", "SAF", "SPF", "LPF"]).cells, figures, strict=True)
     ]
     table = comparison_table(cells)
     mean, used = ([str(cell) for cell in table.columns[place].cells] for place in (1, -1))
@@ -302,7 +316,7 @@ def test_the_table_is_in_hours_and_has_changes_against_the_first_policy(trace: s
 
 
 def test_nothing_is_the_best_where_all_are_equal(trace: sm.Workload) -> None:
-    cells = run_all(Scenario(workload=trace), chosen_policies("order", ["FCFS"]), Setup()) * 2
+    cells = compared(trace, ["FCFS"]).cells * 2
     assert "*" not in "".join(printed(comparison_table(cells))[:-2])
 
 
