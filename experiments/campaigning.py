@@ -23,6 +23,7 @@ from experiments.cli.run import Run
 from experiments.inputs import reason
 from simmodels.errors import RequestError, must_be
 
+INTERRUPTED = "interrupted; nothing finished is lost: the same command goes on where this one stopped"
 _STYLES = {"holds": "green", "fails": "red"}
 _ANSWERED = {"claim", "source", "number", "ours", "expected", "unit", "estimate", "low", "high", "verdict"}
 _MOST_SHOWN = 3
@@ -69,25 +70,11 @@ def advise(asked: Advise) -> int:
 
 def _run(asked: Run, chosen: Mapping[str, Any]) -> int:
     """Run what is not done yet of a study, and report on it if it is complete; return the exit status."""
-    shard = Shard.parse(asked.shard)
+    Shard.parse(asked.shard)  # refused before logs are read
     name = find_study(asked.study, chosen).name
     folder = asked.out if asked.out is not None else Path("results") / name
     then = _kept(asked.against, name)
-    campaign = run(
-        asked.study,
-        out=folder,
-        scale=asked.scale,
-        seed=asked.seed,
-        workers=asked.workers,
-        dask=asked.dask,
-        shard=shard,
-        retry_failed=asked.retry_failed,
-        cell_timeout_s=asked.cell_timeout_s,
-        chosen=chosen,
-        command=output.command_line(),
-        quiet=output.is_quiet(),
-        force=asked.force,
-    )
+    campaign = run_cells(asked, folder, chosen)
     cells = len(campaign.plan.cells)
     ended = campaign.done + len(campaign.failed) == cells and not campaign.interrupted
     _report_damage(campaign)
@@ -103,12 +90,31 @@ def _run(asked: Run, chosen: Mapping[str, Any]) -> int:
     if report is not None:
         output.print_note(f"wrote {folder / PAGE} and {len(report.files) - 1} tables and figures beside it")
     if campaign.interrupted:
-        output.print_error("interrupted; nothing finished is lost: the same command goes on where this one stopped")
+        output.print_error(INTERRUPTED)
         return output.INTERRUPTED
     if not ended:
         more = "" if asked.against is None else f" --against {asked.against}"
         output.print_note(f"when the other shards are done: schedlab report {folder}{more}")
     return output.FAILED if campaign.failed or (report is not None and report.against) else output.DONE
+
+
+def run_cells(asked: Run, folder: Path, chosen: Mapping[str, Any]) -> Campaign:
+    """Run what is not done yet of a study, in a folder."""
+    return run(
+        asked.study,
+        out=folder,
+        scale=asked.scale,
+        seed=asked.seed,
+        workers=asked.workers,
+        dask=asked.dask,
+        shard=asked.shard,
+        retry_failed=asked.retry_failed,
+        cell_timeout_s=asked.cell_timeout_s,
+        chosen=chosen,
+        command=output.command_line(),
+        quiet=output.is_quiet(),
+        force=asked.force,
+    )
 
 
 def report_on(asked: ReportRequest) -> int:

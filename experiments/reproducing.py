@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from experiments.campaigning import show_differences
+from experiments.campaigning import INTERRUPTED, run_cells, show_differences
 from experiments.campaigns.against import kept_runs
 from experiments.campaigns.claims import Claim, Verdict
 from experiments.campaigns.pages import page
 from experiments.campaigns.paper import Element, Paper
 from experiments.campaigns.planning.finding import find_class, find_study
 from experiments.campaigns.report import PAGE, Report, elements_of, write_report
-from experiments.campaigns.running import Campaign, run
+from experiments.campaigns.running import Campaign
 from experiments.campaigns.study import Study
 from experiments.cli import output
 from experiments.cli.reproduce import Reproduce
+from experiments.cli.run import Run
 from experiments.inputs import reason
 from experiments.outputs import made_folder
 from simmodels.errors import RequestError
@@ -79,19 +80,10 @@ def reproduce(asked: Reproduce) -> int:
     found = []
     for name in PAPERS:
         output.print_note(f"{name}: {paper_of(find_class(name))}")
-        campaign = run(
-            name,
-            out=out / find_class(name).name,
-            scale=scale,
-            seed=asked.seed,
-            workers=asked.workers,
-            chosen=chosen[name],
-            command=output.command_line(),
-            quiet=output.is_quiet(),
-            force=asked.force,
-        )
+        own = Run(study=name, scale=scale, seed=asked.seed, workers=asked.workers, force=asked.force)
+        campaign = run_cells(own, out / find_class(name).name, chosen[name])
         if campaign.interrupted:
-            output.print_error("interrupted; nothing finished is lost: the same command goes on where this one stopped")
+            output.print_error(INTERRUPTED)
             return output.INTERRUPTED
         for failure in list(campaign.failed.values())[:1]:
             output.print_error(f"{len(campaign.failed):,} cells of {name} failed, such as: {failure['error']}")
