@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, get_args
 
 import typer
 
-from experiments.cli.help import Command, command_of
+from experiments.cli.help import Command
 from experiments.cli.options import NEEDED, WHOLE, Derived, accepted_by, derived_of, marked, parameter_name
 from experiments.cli.output import end_with
 from experiments.option import FLOWS, IN, OUT, POLICY, RUN, SHARED, SUPPLY, WHERE, Group, Models, Option, flag_of
@@ -184,9 +184,11 @@ def command(
     parameters = [*(each.parameter for each in options), *([_HELP_ALL] if common else []), _QUIET]
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by inspect.signature
     app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
-    shape = command_of(common) if common else Command
-    app.command(cls=shape, epilog="\n".join(examples))(called)
-    return typer.main.get_command(app)
+    app.command(cls=Command, epilog="\n".join(examples))(called)
+    found: Any = typer.main.get_command(app)
+    if common:
+        found.common = (*common, "help_all", "help")
+    return found
 
 
 def _place(name: str, order: Sequence[str], other: int | None = None) -> int:

@@ -88,16 +88,6 @@ class Group(_Helped, typer.core.TyperGroup):
         return super().resolve_command(context, words)
 
 
-def command_of(common: Sequence[str]) -> type[Command]:
-    """Return the class of a command that shows these parameters in ``--help``, in this order."""
-    return type("Command", (Command,), {"common": (*common, "help_all", "help")})
-
-
-def examples(*lines: str) -> str:
-    """Return the epilog of a command that has these examples; a test runs each."""
-    return "\n".join(lines)
-
-
 def _options(shown: Sequence[Any]) -> dict[str, list[tuple[str, str]]]:
     """Return the names of options, and what is said of them, by the titles of their panels."""
     found: dict[str, list[tuple[str, str]]] = {}
