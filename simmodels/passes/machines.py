@@ -241,24 +241,8 @@ class Queueing(NamedTuple):
 def new_placement_state(columns, demand, size, is_open, filled, placing, lengths, weights, queueing, now):
     """Return the state of machines on which nothing runs.
 
-    Parameters
-    ----------
-    columns
-        submit, length and estimate (float64[slots]); they may be filled in later.
-    demand
-        int64[slots], cores.
-    size
-        The cores of each machine.
-    is_open
-        bool[machines].
-    filled
-        int64[machines], the machines in fill order.
-    placing, queueing
-        How jobs are placed, and the queue of first fit.
-    lengths, weights
-        The reference, see `simmodels.policies.risk`.
-    now
-        The instant.
+    Its `columns` are submit, length and estimate, which may be filled in later, and `demand` is cores. `placing` are
+    the rules, and `queueing` is the queue of first fit.
     """
     kind = placing.kind
     made = structref.new(PLACEMENT_STATE)

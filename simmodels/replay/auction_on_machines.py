@@ -21,11 +21,6 @@ from simmodels.structures.structure import copy_of
 class Auction(ReplayOnMachines):
     """An auction that knows all workflows of a model; a slot is a task.
 
-    Parameters
-    ----------
-    model, options
-        The model, and its options.
-
     Raises
     ------
     ImpossibleJobError

@@ -38,19 +38,7 @@ CLOCK: Final = Structure(
 
 @compiled
 def new_clock(begins, warm, clusters, sleeps):
-    """Return the clock of a run of which nothing has happened.
-
-    Parameters
-    ----------
-    begins
-        When it begins, in seconds.
-    warm
-        How many jobs run then, the first ones.
-    clusters
-        How many clusters there are.
-    sleeps
-        Whether a machine of any goes to sleep.
-    """
+    """Return the clock of a run that begins at an instant, with `warm` jobs that run then, the first ones."""
     made = structref.new(CLOCK)
     made.now = begins
     made.came = warm

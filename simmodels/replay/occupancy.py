@@ -34,7 +34,7 @@ OCCUPANCY: Final = Structure(
         # by machine, those of one cluster after the other
         ("of", I1),  # its cluster
         ("size", I1),  # its cores
-        ("speed", F1),
+        ("speed", F1),  # how many seconds of a job it does in a second
         ("free", I1),
         ("offered", I1),  # cores that jobs have or may have, as whoever decides knows it
         ("state", I1),  # see `simmodels.passes.switching`
@@ -58,17 +58,8 @@ _lengthen_attempts, _lengthen_runs = columns_by(OCCUPANCY, "attempt"), columns_b
 def new_occupancy(state, size, speed, first_of, jobs):
     """Return the cores of machines on which nothing runs.
 
-    Parameters
-    ----------
-    state
-        int64[machines], OPEN or OFF.
-    size, speed
-        int64[machines] and float64[machines], the cores of each, and how many seconds of a job it does in a second.
-    first_of
-        int64[clusters + 1], the first machine of each cluster, and how many there are.
-    jobs
-        How many jobs there are: for each is room for some runs of machines, since to copy them later takes time, and
-        memory that is never written takes none.
+    For each of the `jobs` is room for some runs of machines, since to copy them later takes time, and memory that is
+    never written takes none.
     """
     made = structref.new(OCCUPANCY)
     machines = state.size

@@ -39,10 +39,10 @@ OUTAGES: Final = Structure(
         ("said", I1),
         ("next", types.float64),  # the least of `at`
         ("count", types.int64),  # how often one said it
-        # failures: times between them, by machine and number; how many there were; how long a repair takes
-        ("life", F2),
-        ("failures", I1),
-        ("repair", types.float64),
+        # failures
+        ("life", F2),  # [machine, number]: the time from a repair to the next failure; or of no machine
+        ("failures", I1),  # how many there were
+        ("repair", types.float64),  # how long it takes
         ("failed", B1),
         ("short", types.boolean),  # whether a machine was repaired whose next failure is not drawn yet
         # by maintenance
@@ -71,21 +71,7 @@ class Planned(NamedTuple):
 
 @compiled
 def new_outages(life, repair, planned, sleep, begin):
-    """Return failures and maintenance at the begin of a window.
-
-    Parameters
-    ----------
-    life
-        float64[machines, n], the times from a repair to the next failure of each machine; or of no machine.
-    repair
-        How long a repair takes.
-    planned
-        What is maintained.
-    sleep
-        Which machines sleep.
-    begin
-        The begin of the window.
-    """
+    """Return failures and maintenance at the begin of a window, and which machines sleep."""
     made = structref.new(OUTAGES)
     failing, windows = life.shape[0], planned.start.size
     made.sleep = sleep

@@ -85,21 +85,7 @@ class Changes(NamedTuple):
 
 @compiled
 def new_power(state, changes, draws, outages, begin):
-    """Return the state of machines at the begin of a window.
-
-    Parameters
-    ----------
-    state
-        int64[machines], OPEN or OFF.
-    changes
-        What will be done to them.
-    draws
-        Uniform numbers that say which machine goes; empty: that of the highest number.
-    outages
-        The failures and the maintenance of the machines.
-    begin
-        The begin of the window.
-    """
+    """Return the state of machines, which are OPEN or OFF, at the begin of a window."""
     made = structref.new(POWER)
     made.state = state
     made.outages = outages

@@ -43,15 +43,7 @@ _lengthen_runs = columns_by(LOOP, "run")
 
 @compiled
 def new_loop(slots, by_event):
-    """Return a loop at which nothing has happened yet.
-
-    Parameters
-    ----------
-    slots
-        How many slots the queue has.
-    by_event
-        As for `replay`.
-    """
+    """Return a loop at which nothing has happened yet, for a queue of `slots` slots; `by_event` is as for `replay`."""
     loop = structref.new(LOOP)
     _lengthen_runs(loop, 64)
     loop.turn = np.empty(slots if by_event else 0, np.int64)

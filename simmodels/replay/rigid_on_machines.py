@@ -128,13 +128,7 @@ class _Rigid(ReplayOnMachines):
 
 
 class Queue(_Rigid):
-    """A queue.
-
-    Parameters
-    ----------
-    model, options
-        The model, and its options.
-    """
+    """A queue on the machines of a model."""
 
     def __init__(self, model: Model, options: QueueOptions) -> None:
         super().__init__(model)
@@ -226,13 +220,7 @@ class Queue(_Rigid):
 
 
 class Placer(_Rigid):
-    """Jobs inside one machine each.
-
-    Parameters
-    ----------
-    model, options
-        The model, and its options.
-    """
+    """Jobs inside one machine each."""
 
     def __init__(self, model: Model, options: PlacementOptions) -> None:
         super().__init__(model)

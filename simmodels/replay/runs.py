@@ -41,19 +41,19 @@ RUNS: Final = Structure(
         ("count", types.int64),
         ("heap", I1, "attempt"),
         ("size", types.int64),
-        # of jobs
+        # of jobs, by slot
         ("now", I1, "slot", NOWHERE),  # the attempt that runs
         ("whole", F1),  # all its work
         ("estimate", F1),  # the same, by its estimate
         ("undone", F1),  # the work it has left
         ("kept", B1),  # whether it has begun: what is left of it is known
-        ("earlier", F1),  # how long its attempt ran before the window
+        ("earlier", F1),  # how long its attempt ran before the window; 0 of most
         ("restart", F1, "slot", 0.0),  # what coming back takes it
         ("requeues", I1, "slot", 0),  # how often in a row it was lost, and all the work of the attempt
         ("most_requeues", types.int64),  # as often it may be
         ("stuck", types.boolean),  # whether one was lost more often
         ("repairs", types.int64),  # how often machines were repaired while all waited, if that was too often; else 0
-        # how checkpoints are written
+        # how checkpoints are written, see `simmodels.passes.checkpointing`
         ("interval", types.float64),
         ("cost", types.float64),
         ("coming_back", types.float64),
@@ -71,19 +71,7 @@ _lengthen_spans = columns_by(RUNS, "span")
 
 @compiled
 def new_runs(whole, estimate, earlier, machines, checkpoints, most_requeues):
-    """Return an empty record.
-
-    Parameters
-    ----------
-    whole, estimate, earlier
-        float64[slots] each: the work of each job, that by its estimate, and how long it ran before the window.
-    machines
-        How many machines there are.
-    checkpoints
-        interval, cost and restart, see `simmodels.passes.checkpointing`.
-    most_requeues
-        How often in succession a job may be lost, and all the work of the attempt.
-    """
+    """Return an empty record; `checkpoints` are interval, cost and coming_back."""
     made = structref.new(RUNS)
     _lengthen_attempts(made, earlier.size + 64)
     _lengthen_slots(made, earlier.size)

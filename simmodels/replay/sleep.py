@@ -22,8 +22,8 @@ class Sleep(Handle):
 SLEEP: Final = Structure(
     Sleep,
     [
-        # how: infinity if no machine ever sleeps
-        ("after", types.float64),
+        # as in `simmodels.SleepPolicy`
+        ("after", types.float64),  # infinity if no machine ever sleeps
         ("boot", types.float64),
         ("awake", types.int64),
         ("asleep", B1, "machine", False),  # whether it is held off for this, also while it boots
@@ -51,17 +51,7 @@ _lengthen_machines, _lengthen_boots = columns_by(SLEEP, "machine"), columns_by(S
 
 @compiled
 def new_sleep(after, boot, awake, state, begin):
-    """Return what is known of sleep at the begin of a window: machines that are on are idle since then.
-
-    Parameters
-    ----------
-    after, boot, awake
-        As in `simmodels.SleepPolicy`; an `after` of infinity if no machine ever sleeps.
-    state
-        int64[machines], OPEN or OFF.
-    begin
-        The begin of the window.
-    """
+    """Return what is known of sleep at the begin of a window: machines that are on (`state`) are idle since then."""
     made = structref.new(SLEEP)
     made.after, made.boot, made.awake = after, boot, awake
     _lengthen_machines(made, state.size)

@@ -127,7 +127,8 @@ PLACEMENT_STATE: Final = Structure(
         ("stretch", types.float64),  # the longest stretch so far
         ("use_sum", types.float64),  # the integral of `use` ...
         ("use_since", types.float64),  # ... up to this instant
-        # the reference: lengths, and the share of its work in jobs of at least (or more than) each
+        # the reference, see `simmodels.policies.risk`: lengths, and the share of its work in jobs of at least (or more
+        # than) each
         ("lengths", F1),
         ("weights", F1),
     ],
