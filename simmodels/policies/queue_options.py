@@ -26,6 +26,7 @@ from simmodels.structures.queue_state import (
     LIMITS,
     PROMISES,
     SHARES,
+    QueueRules,
     QueueState,
     new_queue,
     no_limits_or_shares,
@@ -203,6 +204,25 @@ class QueueOptions(Options):
         """Return parties for `slots` jobs, if there are limits."""
         return None if self.limits is None else Parties(self.limits, slots)
 
+    def rules(self) -> QueueRules:
+        """Return how the queue is scheduled, as compiled code takes it, which is made for that from then on."""
+        if self.backfilling == "conservative":
+            ask_for(PROMISES)
+        first, second = self.both
+        return QueueRules(
+            BACKFILLINGS[self.backfilling],
+            second is first,
+            first.key_function,
+            second.key_function,
+            first.moving,
+            second.moving,
+            math.inf if self.threshold_s is None else float(self.threshold_s),
+            self.queue_depth or 0,
+            self.warm_jobs,
+            MOST if self.max_starts is None else self.max_starts,
+            MOST if self.max_backfills is None else self.max_backfills,
+        )
+
     def open(
         self,
         columns: tuple[Floats, Floats, Floats, Ints],
@@ -228,10 +248,9 @@ class QueueOptions(Options):
         parties
             Of whom each of n slots is, and what is counted against their limits; None for no limits.
         """
-        (first, second), submit_s = self.both, columns[0]
+        submit_s = columns[0]
         fair = None if rows is None or rows.associations is None else rows.associations.state
-        conservative = self.backfilling == "conservative"
-        for option, asked in ((LIMITS, parties is not None), (SHARES, fair is not None), (PROMISES, conservative)):
+        for option, asked in ((LIMITS, parties is not None), (SHARES, fair is not None)):
             if asked:
                 ask_for(option)
         no_limits, no_shares = no_limits_or_shares()
@@ -240,17 +259,7 @@ class QueueOptions(Options):
             columns[3],
             (*columns[:3], draw),
             (np.empty((len(submit_s), 0)),) * 2 if rows is None else rows.matrices,
-            BACKFILLINGS[self.backfilling],
-            second is first,
-            first.key_function,
-            second.key_function,
-            first.moving,
-            second.moving,
-            math.inf if self.threshold_s is None else float(self.threshold_s),
-            self.queue_depth or 0,
-            self.warm_jobs,
-            MOST if self.max_starts is None else self.max_starts,
-            MOST if self.max_backfills is None else self.max_backfills,
+            self.rules(),
             parties is not None,
             no_limits if parties is None else parties.state,
             fair is not None,

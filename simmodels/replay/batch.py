@@ -18,7 +18,7 @@ from simmodels.replay.queue_loop import new_loop, replay
 from simmodels.replay.run import by_row, outcome_and_counted
 from simmodels.results.attempts import UNFINISHED, executed_by
 from simmodels.results.job_figures import OF_JOBS, figures_of_jobs, window_of
-from simmodels.structures.queue_state import QueueState, opened_alike
+from simmodels.structures.queue_state import QueueRules, new_queue, nothing_counted
 from simmodels.work.workload import Workload
 
 
@@ -38,13 +38,13 @@ class Logs(NamedTuple):
 
 
 @partial(compiled, nogil=True)
-def replay_logs(queue, logs, by_event, kill, rows, draw, tau, first, last, found, stop):
+def replay_logs(rules, logs, by_event, kill, rows, draw, tau, first, last, found, stop):
     """Replay logs[first:last], and write the figures of merit of each to its row of `found`.
 
     Parameters
     ----------
-    queue
-        An empty queue of no slots, with the options.
+    rules
+        How each queue is scheduled.
     logs
         The `Logs`.
     by_event, kill
@@ -65,6 +65,7 @@ def replay_logs(queue, logs, by_event, kill, rows, draw, tau, first, last, found
     int
         The log in which an order gave no number for a job; -1 if there is none.
     """
+    limits, fair = nothing_counted()
     for log in range(first, last):
         if stop[0]:
             break
@@ -75,13 +76,14 @@ def replay_logs(queue, logs, by_event, kill, rows, draw, tau, first, last, found
         submit, cores = logs.submit_s[begin:end], logs.cores[begin:end]
         runtime, estimate = logs.runtime_s[begin:end], logs.estimate_s[begin:end]
         columns = submit[row], runtime[row], estimate[row], draw[low:high]  # by slot, in order of submission
-        here = opened_alike(queue, columns, cores[row], logs.size[log], (rows[0][low:high], rows[1][low:high]))
+        of_orders = rows[0][low:high], rows[1][low:high]
+        here = new_queue(logs.size[log], cores[row], columns, of_orders, rules, False, limits, False, fair)
         loop = new_loop(row.size, by_event)
         start, end_s = np.full(row.size, np.nan), np.full(row.size, np.nan)
         # The same functions, in the same order, as `Replay` calls: equal to the last bit.
         if not replay(here, loop, by_event, kill, np.inf, row.size, -1, start, end_s):
             return log
-        ended, counts = outcome_and_counted(columns[1], columns[2], end_s, kill, queue.warm)
+        ended, counts = outcome_and_counted(columns[1], columns[2], end_s, kill, rules.warm)
         start = by_row(start, row, np.full(submit.size, np.nan))
         end_s = by_row(end_s, row, np.full(submit.size, np.nan))
         outcome = by_row(ended, row, np.full(submit.size, UNFINISHED, np.int8))
@@ -144,18 +146,16 @@ class Batch:
             # Each log draws what it would alone: its first numbers of the one stream.
             drawn = stream(self._seed, "order", "draw").random(int(slots.max(initial=0)))
             draw = np.concatenate([drawn[:count] for count in slots.tolist()])
-        none = np.empty(0)
-        empty = (none, none, none, np.empty(0, np.int64))
-        queue = options.open(empty, free=0, draw=none, rows=options.rows(0), parties=None)
         found = np.empty((len(self.workloads), len(OF_JOBS)))
         kill = options.overrun == "kill"
-        return Task(queue, self._logs, options.decide == "event", kill, rows.matrices, draw, self._tau_s, found)
+        rules, by_event = options.rules(), options.decide == "event"
+        return Task(rules, self._logs, by_event, kill, rows.matrices, draw, self._tau_s, found)
 
 
 class Task(NamedTuple):
     """What is replayed under some options; `found` is float64[logs, figures], filled by `run`."""
 
-    queue: QueueState
+    rules: QueueRules
     logs: Logs
     by_event: bool
     kill: bool

@@ -5,7 +5,7 @@ a job's number in order of arrival; every column is indexed by slot.
 """
 
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import types
@@ -38,6 +38,29 @@ WAITING: Final = 1
 RUNNING: Final = 2
 DONE: Final = 3
 OUTSIDE: Final = 4  # submitted, and over a limit of how many jobs may be in the queue or run
+
+
+class QueueRules(NamedTuple):
+    """How a queue is scheduled, as compiled code takes it: fields of the queue's state of the same names."""
+
+    backfilling: int
+    same_order: bool
+    order: object
+    backfill_order: object
+    moving: bool
+    backfill_moving: bool
+    threshold: float
+    depth: int
+    warm: int
+    most_starts: int
+    most_backfills: int
+
+
+_RULES = {int: types.int64, bool: types.boolean, float: types.float64, object: KEY_FUNCTION}
+# Known beforehand: numba would look at each field at each call.
+QueueRules._numba_type_ = types.NamedTuple(  # type: ignore[attr-defined]
+    [_RULES[each] for each in QueueRules.__annotations__.values()], QueueRules
+)
 
 
 class QueueState(Handle):
@@ -133,52 +156,42 @@ def new_queue(
     cores,
     columns,
     rows,
-    backfilling,
-    same,
-    order,
-    backfill_order,
-    moving,
-    backfill_moving,
-    threshold,
-    depth,
-    warm,
-    most_starts,
-    most_backfills,
+    rules,
     limited,
     limits,
     shared,
     fair,
 ):
-    """Return an empty queue; `simmodels.policies.queue_options.QueueOptions.open` has its options."""
+    """Return an empty queue; `simmodels.policies.queue_options.QueueOptions.open` has its parameters."""
     made = structref.new(QUEUE_STATE)
     made.submit, made.runtime, made.estimate, made.draw = columns
     slots = cores.size
     _lengthen_slots(made, slots)
-    made.backfill_key = np.full(0 if same else slots, np.nan)
-    made.expected_end = np.full(slots if backfilling >= EASY else 0, np.nan)
-    made.reserved = np.full(slots if backfilling == CONSERVATIVE else 0, np.nan)
+    made.backfill_key = np.full(0 if rules.same_order else slots, np.nan)
+    made.expected_end = np.full(slots if rules.backfilling >= EASY else 0, np.nan)
+    made.reserved = np.full(slots if rules.backfilling == CONSERVATIVE else 0, np.nan)
     made.cores = cores
     set_rows(made, rows[0], rows[1])
     made.waiting = new_sorted_blocks(8)
-    made.backfill = made.waiting if same else new_sorted_blocks(8)
+    made.backfill = made.waiting if rules.same_order else new_sorted_blocks(8)
     made.running = new_sorted_blocks(8)
     made.profile = new_profile(0.0, 0)
-    made.backfilling = backfilling
-    made.same_order = same
-    made.order = order
-    made.backfill_order = backfill_order
-    made.moving = moving
-    made.backfill_moving = backfill_moving
-    made.threshold = threshold
-    made.depth = depth
-    made.warm = warm
-    made.most_starts = most_starts
-    made.most_backfills = most_backfills
+    made.backfilling = rules.backfilling
+    made.same_order = rules.same_order
+    made.order = rules.order
+    made.backfill_order = rules.backfill_order
+    made.moving = rules.moving
+    made.backfill_moving = rules.backfill_moving
+    made.threshold = rules.threshold
+    made.depth = rules.depth
+    made.warm = rules.warm
+    made.most_starts = rules.most_starts
+    made.most_backfills = rules.most_backfills
     made.limited = limited
     made.limits = limits
     made.shared = shared
     made.fair = fair
-    made.holds = limited and backfilling != CONSERVATIVE and not (moving or backfill_moving)
+    made.holds = limited and rules.backfilling != CONSERVATIVE and not (rules.moving or rules.backfill_moving)
     made.free = free
     made.shadow = np.nan
     made.next_reserved_start = np.inf
@@ -187,46 +200,6 @@ def new_queue(
     made.refused = -1
     lengthen_entries(made, 64)
     return made
-
-
-@compiled
-def opened_alike(queue, columns, cores, free, rows):
-    """Return an empty queue of other jobs, with the options of one that has neither limits nor shares.
-
-    Parameters
-    ----------
-    queue
-        The queue; it stays as it is, so threads may share it.
-    columns
-        submit, runtime, estimate and draw (float64[n]) by slot.
-    cores
-        int64[n], those of each slot.
-    free
-        Cores free at first.
-    rows
-        float64[n, k] for either order.
-    """
-    return new_queue(
-        free,
-        cores,
-        columns,
-        rows,
-        queue.backfilling,
-        queue.same_order,
-        queue.order,
-        queue.backfill_order,
-        queue.moving,
-        queue.backfill_moving,
-        queue.threshold,
-        queue.depth,
-        queue.warm,
-        queue.most_starts,
-        queue.most_backfills,
-        False,
-        queue.limits,
-        False,
-        queue.fair,
-    )
 
 
 @compiled
@@ -307,13 +280,13 @@ def waiting_cores(queue):
 
 
 @compiled
-def _nothing_counted():
+def nothing_counted():
     """Return what stands in for limits and for shares where there are none; their arrays are empty."""
     return structref.new(LIMIT_STATE), structref.new(FAIR_STATE)
 
 
 @cache
 def no_limits_or_shares() -> tuple[LimitState, FairState]:
-    """Return `_nothing_counted`, which all queues may share."""
-    made: tuple[LimitState, FairState] = _nothing_counted()
+    """Return `nothing_counted`, which all queues may share."""
+    made: tuple[LimitState, FairState] = nothing_counted()
     return made
