@@ -199,16 +199,11 @@ class WorkloadFile:
         FileFormatError, RequestError, UnknownNameError
             As `read`; or the file has no such partition or queue, or no times that a time zone could be of.
         """
-        log = self._whole()
-        for part, asked in (("partition", self.partitions), ("queue", self.queues)):
-            log = self._of_parts(log, part, asked)
-        return log
-
-    def _whole(self) -> Workload:
-        """Return the workload as the file has it."""
         log = read(self.path, flops_per_s=self.flops_per_s, timezone=self.timezone)
         if not log.is_rigid:
             raise RequestError(f"{self.path} holds workflows", "read them with --workflows")
+        for part, asked in (("partition", self.partitions), ("queue", self.queues)):
+            log = self._of_parts(log, part, asked)
         return log
 
     def _of_parts(self, log: Workload, part: str, asked: tuple[str, ...]) -> Workload:
@@ -290,7 +285,10 @@ def named_priority(text: str, kind: Literal["order", "bid"] = "order") -> Priori
         The file of a polynomial cannot be read, or holds none.
     """
     if text.lower().endswith(SUFFIXES):
-        return _polynomial(text)
+        found = Polynomial.read(text)
+        if found.name.upper() in BUILT_IN:
+            raise RequestError(f"the order of {text} is named {found.name!r}, as a built-in one", "choose another name")
+        return found
     path, name = in_file(text)
     if not path:
         return as_order(text) if kind == "order" else as_bid(text)
@@ -314,14 +312,6 @@ def named_priority(text: str, kind: Literal["order", "bid"] = "order") -> Priori
         expected = f"{with_article(kind)} (@sm.{kind}) or a plain function"
         raise RequestError(must_be(f"{name!r} of {path}", expected, function))
     return make_order(function) if kind == "order" else make_bid(function)
-
-
-def _polynomial(path: str) -> Polynomial:
-    """Return the polynomial of a file, under a name that no built-in order has."""
-    found = Polynomial.read(path)
-    if found.name.upper() in BUILT_IN:
-        raise RequestError(f"the order of {path} is named {found.name!r}, as a built-in one", "choose another name")
-    return found
 
 
 def run_file(path: str, kind: str, module_name: str | None = None) -> dict[str, object]:

@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import pandas as pd
@@ -271,19 +270,16 @@ class Setup:
         except ImpossibleJobError:
             raise
         except Exception as error:
-            files = self._files_of_the_user(policy)
+            files = self.files([policy])
             ours = isinstance(error, SimModelsError | MemoryError) and not isinstance(error, RequestError)
             if not (files or ours):
                 raise  # a request that no policy of this kind can serve, or our own mistake
             return Cell(policy, error=describe_error(error, files))
 
-    def files(self, policies: Collection[Policy]) -> tuple[Path, ...]:
-        """Return the files in which orders and bids of the user are defined."""
-        return tuple(Path(name) for policy in policies for name in self._files_of_the_user(policy))
-
-    def _files_of_the_user(self, policy: Policy) -> list[str]:
+    def files(self, policies: Collection[Policy]) -> list[str]:
         """Return the files in which the orders and bids that are no built-in ones are defined."""
-        asked = [each for each in self._options(policy).values() if isinstance(each, Priority)]
+        options = [each for policy in policies for each in self._options(policy).values()]
+        asked = [each for each in options if isinstance(each, Priority)]
         return [inspect.getfile(inspect.unwrap(each.function)) for each in asked if not each.is_built_in]
 
     def shared(self, policies: Sequence[Policy]) -> dict[str, object]:

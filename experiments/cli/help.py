@@ -31,7 +31,8 @@ class _Helped:
         """Write usage, description, panels and examples."""
         everything = bool(context.params.get("help_all")) or not self.common
         known = [each for each in self.get_params(context) if not each.hidden]
-        shown = known if everything else sorted((each for each in known if each.name in self.common), key=self._place)
+        by_name = {each.name: each for each in known}
+        shown = known if everything else [by_name[name] for name in self.common if name in by_name]
         console = Console(highlight=False, markup=False)
         console.width = min(console.width, _WIDEST)
         with console.capture() as captured:
@@ -65,10 +66,6 @@ class _Helped:
                 rows = found.setdefault(command.rich_help_panel or "Commands", [])
                 rows.append((command.name, inspect.cleandoc(command.help or "").split("\n\n")[0]))
         return found
-
-    def _place(self, parameter: Any) -> int:  # noqa: ANN401
-        """Return where a common parameter stands."""
-        return list(self.common).index(parameter.name)
 
 
 class Command(_Helped, typer.core.TyperCommand):

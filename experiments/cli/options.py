@@ -52,13 +52,9 @@ def marked(annotation: Any) -> tuple[Any, Any, bool]:  # noqa: ANN401  types
     whole, *marks = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
     kind = plain_type(whole)
     marks = [each for each in marks if each is SHARED or isinstance(each, Option | Group | Models)]
-    mark = marks[0] if marks else WHOLE if is_dataclass(kind) and _is_request(kind) else None
+    is_request = is_dataclass(kind) and any(get_origin(each.type) is Annotated for each in fields(kind))
+    mark = marks[0] if marks else WHOLE if is_request else None
     return kind, mark, kind is not whole
-
-
-def _is_request(kind: Any) -> bool:  # noqa: ANN401  a type
-    """Return whether fields of a dataclass are options."""
-    return any(get_origin(each.type) is Annotated for each in fields(kind))
 
 
 def plain_type(kind: Any) -> Any:  # noqa: ANN401  a type, or what typing makes of some

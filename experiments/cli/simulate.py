@@ -119,7 +119,7 @@ def write(outputs: Mapping[Path, Callable[[Any, Path], None]], made: object, sho
 
 def require_outputs(asked: ScenarioRequest, setup: Setup, policies: Sequence[Policy], wanted: Outputs) -> None:
     """Refuse files that cannot be written, or made of what is asked for."""
-    require_writable(wanted.paths, sources=(*asked.paths, *setup.files(policies)))
+    require_writable(wanted.paths, sources=(*asked.paths, *map(Path, setup.files(policies))))
     if wanted.graph is not None and asked.folder is None:
         raise RequestError("--graph has no effect without workflows", "add --workflows FOLDER")
     if wanted.batsim_out is not None and asked.folder is not None:

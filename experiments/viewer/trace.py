@@ -57,12 +57,7 @@ def write_trace(schedule: Schedule, path: str | os.PathLike[str], *, power: Powe
     """
     where = as_path(path)
     write = trace_writer(where)
-    write(event_trace(as_instance("schedule", schedule, Schedule), power=power), where)
-
-
-def event_trace(schedule: Schedule, *, power: Power | None = None) -> EventTrace:
-    """Return a schedule as tracks of slices and counters; see `write_trace`."""
-    window_s = simulated_window(schedule)
+    window_s = simulated_window(as_instance("schedule", schedule, Schedule))
     panels = [Panel("", schedule, cluster) for cluster in range(len(schedule.clusters))]
     tracks = [*_counters(schedule, window_s, power)]
     for panel in panels:
@@ -76,7 +71,7 @@ def event_trace(schedule: Schedule, *, power: Power | None = None) -> EventTrace
     if schedule.workload.start_unix_s is not None:
         about["zero_unix_s"] = schedule.workload.start_unix_s
     # Times are counted from the log's zero, but no trace begins before its own.
-    return EventTrace(("over time", *names), tuple(tracks), min(0.0, window_s[0]), about)
+    write(EventTrace(("over time", *names), tuple(tracks), min(0.0, window_s[0]), about), where)
 
 
 def _counters(schedule: Schedule, window_s: tuple[float, float], power: Power | None) -> Iterator[Track]:
