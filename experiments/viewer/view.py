@@ -4,20 +4,20 @@ import math
 import os
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 
 from experiments.campaigns.pages import page
 from experiments.dates import clock_of, date_of
 from experiments.drawing import OTHERS, OUTSIDE, PALETTE, headline
 from experiments.gantt import LOWEST, simulated_window
-from experiments.gantt_boxes import KINDS, Boxes, Panel, boxes_of, heights_of
+from experiments.gantt_boxes import KINDS, Panel, boxes_of, heights_of
 from experiments.inputs import parts_of
 from experiments.viewer.packing import Packed
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.files import ending_of, replacing
-from simmodels.ground.numbers import Floats, Ints
 from simmodels.results.schedule import OUTCOMES, Schedule
 from simmodels.units import HOUR
 from simmodels.version import __version__
@@ -152,54 +152,29 @@ def _users(schedule: Schedule) -> dict[int, str]:
     return {number: name for number, name in zip(numbers.tolist(), names.tolist(), strict=True) if number >= 0}
 
 
-class _Runs(NamedTuple):
-    """Attempts of one panel within the window, and their rectangles."""
-
-    row: Ints
-    left_s: Floats
-    right_s: Floats
-    kind: Ints
-    ends: Ints
-    boxes: Ints
-    """How many rectangles each has."""
-    low: Ints
-    high: Ints
-    """Of each rectangle, in steps of a row."""
-
-    @classmethod
-    def of(cls, boxes: Boxes, step: int) -> "_Runs":
-        """Return the attempts of these rectangles, by row and start."""
-        order = np.lexsort((boxes.bottom, boxes.left_s, boxes.row))
-        row, left_s = boxes.row[order], boxes.left_s[order]
-        first = np.flatnonzero(np.append(True, (row[1:] != row[:-1]) | (left_s[1:] != left_s[:-1]))[: len(row)])
-        edges = [np.rint(side[order] * step).astype(np.int64) for side in (boxes.bottom, boxes.top)]
-        return cls(
-            row[first],
-            left_s[first],
-            boxes.right_s[order][first],
-            boxes.kind[order][first],
-            boxes.ends[order][first].astype(np.int64),
-            np.diff(np.append(first, len(row))),
-            *edges,
-        )
-
-
 def _add_runs(packed: Packed, panels: list[Panel], window_s: tuple[float, float]) -> int:
-    """Add the attempts and their rectangles; return how many attempts there are."""
-    found = [_Runs.of(boxes_of(each, window_s), _panel(each, 0.0)["step"]) for each in panels]
-    runs = _Runs(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
-    submit_s = panels[0].schedule.workload.submit_s
-    packed.add("run_panel", np.repeat(np.arange(len(found)), [len(each.row) for each in found]), delta=True)
-    packed.add("run_row", runs.row, delta=True)
-    packed.add("run_start_s", runs.left_s, near=("submit_s[run_row]", submit_s[runs.row]))
-    packed.add("run_end_s", runs.right_s, near=("run_start_s", runs.left_s))
-    packed.add("run_kind", runs.kind)
-    packed.add("run_ends", runs.ends)
-    packed.add("run_boxes", runs.boxes)
+    """Add the attempts and their rectangles, by cluster, row and start; return how many attempts there are."""
+    tables = [
+        pd.DataFrame(boxes_of(each, window_s)._asdict()).assign(panel=number, step=_panel(each, 0.0)["step"])
+        for number, each in enumerate(panels)
+    ]
+    boxes = pd.concat(tables)
+    order = np.lexsort((boxes["bottom"], boxes["left_s"], boxes["row"], boxes["panel"]))
+    boxes = boxes.take(order).reset_index(drop=True)
+    low, high = (np.rint((boxes[side] * boxes["step"]).to_numpy()).astype(np.int64) for side in ("bottom", "top"))
+    runs = boxes[boxes[["panel", "row", "left_s"]].diff().ne(0).any(axis=1)]  # the first rectangle of each
+    row, start_s = runs["row"].to_numpy(), runs["left_s"].to_numpy()
+    packed.add("run_panel", runs["panel"].to_numpy(), delta=True)
+    packed.add("run_row", row, delta=True)
+    packed.add("run_start_s", start_s, near=("submit_s[run_row]", panels[0].schedule.workload.submit_s[row]))
+    packed.add("run_end_s", runs["right_s"].to_numpy(), near=("run_start_s", start_s))
+    packed.add("run_kind", runs["kind"].to_numpy())
+    packed.add("run_ends", runs["ends"].to_numpy())
+    packed.add("run_boxes", np.diff(np.append(runs.index, len(boxes))))  # how many rectangles each has
     # The intervals of an attempt ascend: each is near the end of the one before.
-    packed.add("box_gap", runs.low - np.append(0, runs.high[:-1])[: len(runs.low)])
-    packed.add("box_width", runs.high - runs.low)
-    return len(runs.row)
+    packed.add("box_gap", low - np.append(0, high[:-1])[: len(low)])
+    packed.add("box_width", high - low)
+    return len(runs)
 
 
 def _dates(schedule: Schedule) -> tuple[datetime, datetime] | None:
