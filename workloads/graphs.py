@@ -6,17 +6,15 @@ Each generator draws its edges, runtimes and cores from streams of their own: ot
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import Duration, as_seconds
+from simmodels.ground.later import nx
 from simmodels.ground.numbers import MOST, as_integer, as_number, is_whole
 from simmodels.ground.streams import stream
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 Law: TypeAlias = Duration | tuple[float, float] | Callable[[np.random.Generator], float]
 """A number; a range (low, high) in which all numbers are equally likely; or a function that draws from a generator."""
@@ -201,8 +199,6 @@ def fork_join(
     >>> sm.Workflow.from_graph(wl.fork_join(8, stages=2, seed=1))
     <Workflow 1 'fork_join': 19 tasks, submitted at 0 s>
     """
-    import networkx as nx  # noqa: PLC0415  only who draws graphs waits for the library
-
     width, stages = as_integer("width", width, 1), as_integer("stages", stages, 1)
     drawn: Graph = nx.DiGraph(name="fork_join")
     drawn.add_node("fork", category="fork", level=0)
@@ -253,8 +249,6 @@ def cholesky(tiles: int, *, runtime_s: Laws = KERNELS_S, cores: Laws = 1, kind: 
     >>> [job.label(task) for task in job.critical_path()]
     ['POTRF(0)', 'TRSM(1,0)', 'GEMM(2,1,0)', 'TRSM(2,1)', 'SYRK(2,1)', 'POTRF(2)']
     """
-    import networkx as nx  # noqa: PLC0415  as above
-
     tiles = as_integer("tiles", tiles, 1)
     drawn: Graph = nx.DiGraph(name="cholesky")
     writer: dict[tuple[int, int], str] = {}  # by tile, the last task that wrote it
@@ -283,8 +277,6 @@ def cholesky(tiles: int, *, runtime_s: Laws = KERNELS_S, cores: Laws = 1, kind: 
 
 def _levels(name: str, widths: Sequence[int]) -> tuple[Graph, list[range]]:
     """Return a graph without edges, its tasks numbered level by level, and the tasks of each level."""
-    import networkx as nx  # noqa: PLC0415  as above
-
     drawn: Graph = nx.DiGraph(name=name)
     rows = [range(end - width, end) for width, end in zip(widths, accumulate(widths), strict=True)]
     for level, tasks in enumerate(rows):

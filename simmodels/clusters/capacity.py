@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, cast, get_args
+from typing import Any, ClassVar, Final, Literal, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,13 +12,8 @@ from simmodels.ground.arguments import Guided, as_tuple
 from simmodels.ground.cards import card, line_chart, sliced
 from simmodels.ground.durations import Duration, as_seconds, duration
 from simmodels.ground.instants import too_far, too_far_text
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.ground.numbers import MOST, Floats, Ints, as_column, as_integer, is_number
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 Mode = Literal["kill", "drain", "checkpoint"]
 CAPACITY_MODES: Final[tuple[str, ...]] = get_args(Mode)

@@ -2,19 +2,14 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.ground.numbers import INT64_MAX, MOST, Ints
 from simmodels.units import MINUTE
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 NO_LIMIT: Final = INT64_MAX
 _DENSE: Final = 4  # up to that many values an entry, to mark them is faster than to hash entries

@@ -4,19 +4,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from simmodels.errors import FileFormatError, RequestError, must_be, near_names, require_known
 from simmodels.ground.arguments import as_tuple, listed
 from simmodels.ground.files import from_csv
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.ground.numbers import as_integer
 from simmodels.ground.toml_json import SUFFIXES, read_document
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 _FEW: Final = 20  # names that an error lists
 Names = Mapping[str, Mapping[str, int]]

@@ -4,7 +4,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +20,12 @@ from simmodels.entities.machine import Machine
 from simmodels.entities.source import Source
 from simmodels.errors import RequestError
 from simmodels.ground.arguments import as_instance
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.ground.numbers import ranges
 from simmodels.results.attempts import RULE_COLUMNS, numbered
 from simmodels.results.schedule import COMPLETED, KILLED, UNFINISHED
 from simmodels.work.workflow import Workflow
 from simmodels.work.workload import COLUMNS, Job, Workload
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 # One record per job, and one per attempt, as bytes: a row of a table takes a third of the time of a column each.
 _JOB = np.dtype(

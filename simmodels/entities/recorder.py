@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +17,12 @@ from simmodels.entities.source import Source
 from simmodels.entities.tuner import KnobTuner
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import Duration, as_window
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.results.attempts import PART_COLUMNS, PART_TYPES, Attempts, unexpected
 from simmodels.results.course import with_conditions
 from simmodels.results.schedule import KILLED, UNFINISHED, Schedule
 from simmodels.work.workflow import Workflow
 from simmodels.work.workload import COLUMNS, Workload
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

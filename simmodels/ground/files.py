@@ -9,15 +9,10 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from simmodels.errors import RequestError, must_be, printable
-from simmodels.ground.later import later
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
+from simmodels.ground.later import pd
 
 _FORMULA: Final = re.compile(r"'*[=+\-@]")
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)

@@ -1,7 +1,13 @@
-"""Later: packages that are slow to import, and of which a simulation needs nothing until its tables are asked for."""
+"""Later: packages that are slow to import, and of which a simulation needs nothing until its tables are asked for.
+
+Take `pd` and `nx` from here and they are imported when something of them is first used; annotations that name them
+stay in quotes, for they would be a use.
+"""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["nx", "pd"]
 
 
 class _Later:
@@ -14,14 +20,8 @@ class _Later:
         return getattr(importlib.import_module(self._name), attribute)
 
 
-def later(package: str) -> Any:  # noqa: ANN401  a package
-    """Return a package of others that is imported when something of it is first used.
-
-    Type checkers read the import beside it:
-
-        if TYPE_CHECKING:
-            import pandas as pd
-        else:
-            pd = later("pandas")
-    """
-    return _Later(package)
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+else:
+    nx, pd = _Later("networkx"), _Later("pandas")

@@ -1,21 +1,16 @@
 """Associations: whose usage the jobs of a queue count to, by slot, as compiled code counts it."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.clusters.shares import ROOT, Share, Shares
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.ground.numbers import Ints, as_integers
 from simmodels.passes.fair_share import refresh
 from simmodels.structures import fair_state as state
 from simmodels.work.workload import Job, Workload
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 _ROOM: Final = 64  # nodes at first
 _ACCOUNT: Final = "account"

@@ -2,14 +2,14 @@
 
 import math
 from copy import copy
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.clusters.checkpoints import checkpoint_numbers
 from simmodels.clusters.site import Site
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.ground.numbers import MOST, Floats, Ints
 from simmodels.ground.streams import Seeds, stream
 from simmodels.model import Model
@@ -24,11 +24,6 @@ from simmodels.replay.runs import Runs, new_runs, record
 from simmodels.replay.sleep import Sleep, new_sleep
 from simmodels.results.attempts import PART_TYPES, numbered, unexpected
 from simmodels.structures.structure import Handle, address_of, copy_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 _FAILURES: Final = 16
 """Of how many failures of a machine the times are drawn at first."""

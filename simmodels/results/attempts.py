@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +10,10 @@ from numpy.typing import NDArray
 from simmodels.clusters.capacity import Capacity
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.compiled import compilable
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.ground.numbers import Floats, ranges, same
 from simmodels.results import metrics
 from simmodels.work.workload import Workload
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 COMPLETED: Final = 0
 KILLED: Final = 1

@@ -4,23 +4,16 @@ It follows each job from attempt to attempt, by the rules of `simmodels.passes.c
 it what a schedule says.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import ClusterSpec
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.passes.checkpointing import followed
 from simmodels.results.attempts import RULE_COLUMNS, Attempts, part_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 
 class Course(NamedTuple):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import ClusterSpec, Terms
 from simmodels.errors import IllegalScheduleError
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.results.attempts import OUTCOMES, PART_COLUMNS, UNFINISHED, Attempts
 from simmodels.results.course import with_conditions
 from simmodels.work.workflow import delays
@@ -16,10 +16,6 @@ from simmodels.work.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ A rule is a function of the `Evidence`; it applies by what the schedule has: att
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from simmodels.clusters.limits import numbers_of
 from simmodels.clusters.party import NO_LIMIT, Party, core_seconds
 from simmodels.errors import IllegalScheduleError
 from simmodels.ground.instants import rounding_s
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.results import metrics
 from simmodels.results.attempts import (
     COMPLETED,
@@ -29,11 +29,6 @@ from simmodels.results.attempts import (
 )
 from simmodels.results.course import Course, course
 from simmodels.results.evidence import Evidence
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 # -- each row by itself --------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Figures of merit of a schedule, by what it has: rigid jobs, machines; from columns to numbers by name."""
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,15 +8,10 @@ from numpy.typing import NDArray
 from simmodels.clusters.energy import KWH, Power, Signal
 from simmodels.errors import require_known
 from simmodels.ground.durations import Duration, as_seconds
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.results import job_figures, metrics
 from simmodels.results.attempts import COMPLETED, Attempts, machines_on
 from simmodels.results.evidence import Evidence
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 WarmCredit = Literal["whole", "partial"]
 

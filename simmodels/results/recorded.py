@@ -14,7 +14,7 @@ from simmodels.clusters.capacity import Capacity
 from simmodels.clusters.cluster_spec import ClusterSpec, Terms
 from simmodels.errors import RequestError, UnknownNameError, must_be
 from simmodels.ground.arguments import Guided, as_instance
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.ground.numbers import as_column, is_whole, same
 from simmodels.results.attempts import (
     COMPLETED,
@@ -33,11 +33,6 @@ from simmodels.results.attempts import (
 from simmodels.results.evidence import Evidence
 from simmodels.results.job_figures import window_of
 from simmodels.work.workload import Workload
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 _ROW_COLUMNS: Final = {
     "start_s": np.float64,

@@ -1,7 +1,7 @@
 """Schedule: when and where each job and task ran, attempt by attempt; with tables, metrics and a proof."""
 
 import os
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from simmodels.ground.arguments import as_instance, with_items
 from simmodels.ground.cards import card
 from simmodels.ground.durations import Duration
 from simmodels.ground.files import as_path, replacing, write_csv
-from simmodels.ground.later import later
+from simmodels.ground.later import nx, pd
 from simmodels.results import merit, metrics
 from simmodels.results.attempts import (
     ATTEMPT_COLUMNS,
@@ -31,12 +31,6 @@ from simmodels.results.tables import job_table, task_table
 from simmodels.results.workflow_graph import graph_with_results
 from simmodels.results.workflow_results import WorkflowResults
 from simmodels.work.workflow import Workflow
-
-if TYPE_CHECKING:
-    import networkx as nx
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 __all__ = ["ATTEMPT_COLUMNS", "COMPLETED", "KILLED", "OUTCOMES", "UNFINISHED", "ClusterSpec", "Schedule", "Terms"]
 

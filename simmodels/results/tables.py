@@ -1,19 +1,14 @@
 """Tables of a schedule: one row per job, and one row per task."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.results import metrics
 from simmodels.results.attempts import OUTCOMES
 from simmodels.results.evidence import Evidence
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 _TASK_OUTCOMES: Final = ("completed", "running", "never started")
 

@@ -1,21 +1,15 @@
 """WorkflowResults: when each workflow of a schedule was finished, and what it was worth then."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.results.attempts import FINISHED, STARVED, WORKFLOW_OUTCOMES
 from simmodels.work.workflow import Workflow
 from simmodels.work.workload import Tasks
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 _UNFINISHED = WORKFLOW_OUTCOMES.index("unfinished")
 

@@ -2,18 +2,13 @@
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from simmodels.errors import RequestError, must_be
-from simmodels.ground.later import later
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
+from simmodels.ground.later import pd
 
 COLUMNS: Final = ("job_id", "submit_s", "runtime_s", "estimate_s", "cores", "user_id")
 UNKNOWN: Final = -1

@@ -4,6 +4,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from simmodels.errors import ImpossibleJobError, RequestError, brief, must_be
+from simmodels.ground.later import nx
 
 
 def workflow_columns(given: object, job_id: int | None, submit_s: float | None) -> dict[str, Any]:
@@ -16,8 +17,6 @@ def workflow_columns(given: object, job_id: int | None, submit_s: float | None) 
     job_id, submit_s
         As in the class; None for the graph's attribute, else 1 and 0.
     """
-    import networkx as nx  # noqa: PLC0415  only who has a graph waits for the library
-
     if not isinstance(given, nx.DiGraph) or given.is_multigraph():
         raise RequestError(must_be("the graph of a workflow", "a networkx.DiGraph", given))
     if not given:

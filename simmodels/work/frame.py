@@ -2,22 +2,17 @@
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.arguments import listed
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.ground.plugins import plugin
 from simmodels.work.columns import as_job_column, numbered
 from simmodels.work.time_limits import NO_LIMIT, REQUESTED, estimates
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 _NEEDED: Final = ("submit_s", "runtime_s", "cores")
 

@@ -1,17 +1,12 @@
 """Time limits: what stands for the time limit of a job that has none."""
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.ground.numbers import Floats
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 REQUESTED: Final = "requested_s"
 """The column of a workload that marks jobs without a limit: it is > 0 for all others."""

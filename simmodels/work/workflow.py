@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,14 +13,12 @@ from simmodels.ground.arguments import Guided, as_instance, as_tuple
 from simmodels.ground.cards import card, levels, line_chart, number
 from simmodels.ground.durations import Duration, as_seconds, duration
 from simmodels.ground.instants import too_far, too_far_text
+from simmodels.ground.later import nx
 from simmodels.ground.numbers import MOST, as_column, as_number, is_number
 from simmodels.units import HOUR
 from simmodels.work import graph
 from simmodels.work.curve import FOREVER, ValueCurve
 from simmodels.work.digraph import workflow_columns
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 __all__ = ["FOREVER", "Task", "ValueCurve", "Workflow"]
 
@@ -207,8 +205,6 @@ class Workflow(Guided):
                 edge = f"{self.label(task)} -> {self.label(int(self.successor[k]))}"
                 raise ImpossibleJobError(self.job_id, f"edge {edge} is there twice")
         if len(graph.topological(self.first, self.successor)) < len(self):
-            import networkx as nx  # noqa: PLC0415  only who needs a graph waits for the library
-
             around = nx.find_cycle(nx.DiGraph(self.edges.tolist()))
             way = " -> ".join(self.label(task) for task in [around[0][0], *(edge[1] for edge in around)])
             raise ImpossibleJobError(self.job_id, f"its tasks wait for each other: {way}")
@@ -357,8 +353,6 @@ class Workflow(Guided):
         ccr, tick_s
             As for `upward_rank_s`.
         """
-        import networkx as nx  # noqa: PLC0415  as above
-
         rank_s, path = self.upward_rank_s(ccr, tick_s=tick_s), self.critical_path(ccr, tick_s=tick_s)
         drawn: nx.DiGraph[Any] = nx.DiGraph(job_id=self.job_id, submit_s=self.submit_s, name=self.name)
         drawn.graph["critical_path_s"] = float(rank_s.max())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from simmodels.ground.arguments import Guided, as_instance, as_tuple
 from simmodels.ground.cards import card
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.instants import LIMIT_S
-from simmodels.ground.later import later
+from simmodels.ground.later import pd
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.work.card import counted, workload_card
 from simmodels.work.columns import COLUMNS, UNKNOWN, as_extras, as_job_column, empty, names_of, taken
@@ -25,11 +25,6 @@ from simmodels.work.job import Job, Numbers
 from simmodels.work.tasks import OF_WORKFLOWS, Tasks, tasks_of
 from simmodels.work.time_limits import REQUESTED
 from simmodels.work.workflow import Workflow
-
-if TYPE_CHECKING:
-    import pandas as pd
-else:
-    pd = later("pandas")
 
 __all__ = ["COLUMNS", "Job", "Numbers", "Tasks", "Workload", "WorkloadLike"]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from simmodels.ground.later import later
+from simmodels.ground.later import _Later
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -22,8 +22,8 @@ assert "pandas" in sys.modules
 
 
 def test_a_package_is_imported_when_something_of_it_is_used() -> None:
-    assert later("math").sqrt(4.0) == 2.0
-    missing = later("no_such_package_at_all")
+    assert _Later("math").sqrt(4.0) == 2.0
+    missing = _Later("no_such_package_at_all")
     with pytest.raises(ModuleNotFoundError):
         missing.something  # noqa: B018  it is looked up
 
