@@ -14,12 +14,13 @@ from typing import Final, NoReturn
 from xml.parsers import expat
 
 from simmodels.errors import FileFormatError, must_be
+from simmodels.ground.durations import as_seconds
 from simmodels.ground.files import as_path
 from simmodels.units import SECOND
 from simmodels.work.curve import ValueCurve
 from simmodels.work.workflow import Workflow
 from workloads.files import read_whole, stem
-from workloads.workflow_builder import Choice, DescribedTask, ImportOptions, numbered, workflow_of
+from workloads.workflow_builder import Choice, DescribedTask, numbered, workflow_of
 
 _JOBS: Final = ("job", "dag", "dax")
 
@@ -88,9 +89,8 @@ def read_dax(
     >>> wl.read_dax("two.dax").critical_path_s(ccr=0)
     15.0
     """
-    options = ImportOptions(
-        tick_s=tick_s, kind=kind, cores=cores, curve=curve, job_id=job_id, submit_s=submit_s, name=name
-    )
+    if tick_s is not None:
+        tick_s = as_seconds("tick_s", tick_s, above=0, also="None")
     where = as_path(path)
     found = _Document(where)
     found.parse(read_whole(where))
@@ -103,7 +103,8 @@ def read_dax(
                 what = f"edge {parent!r} -> {child!r}: there is no job {ref!r}"
                 raise FileFormatError(str(where), line, what)
         found.tasks[numbers[child]].before.add(numbers[parent])
-    return workflow_of(where, found.tasks, options, name=stem(where))
+    asked = {"curve": curve, "job_id": job_id, "submit_s": submit_s, "name": name}
+    return workflow_of(where, found.tasks, {"name": stem(where)}, asked, tick_s=tick_s, kind=kind, cores=cores)
 
 
 class _Document:

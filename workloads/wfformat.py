@@ -25,7 +25,7 @@ from simmodels.units import SECOND
 from simmodels.work.curve import FOREVER, ValueCurve
 from simmodels.work.workflow import Workflow
 from workloads.files import read_json, stem, write_whole
-from workloads.workflow_builder import Choice, DescribedTask, ImportOptions, fits, numbered, workflow_of
+from workloads.workflow_builder import Choice, DescribedTask, fits, numbered, workflow_of
 
 VERSIONS: Final = ("1.3", "1.4", "1.5", "1.6")
 OWN: Final = "schedlab"
@@ -99,9 +99,8 @@ def read_wfformat(
     >>> wl.read_wfformat("cholesky.json", tick_s=60).critical_path_s(ccr=0) / 60
     7.0
     """
-    options = ImportOptions(
-        tick_s=tick_s, kind=kind, cores=cores, curve=curve, job_id=job_id, submit_s=submit_s, name=name
-    )
+    if tick_s is not None:
+        tick_s = as_seconds("tick_s", tick_s, above=0, also="None")
     where = as_path(path)
     content = read_json(where)
     if not isinstance(content, dict) or not isinstance(content.get("workflow"), dict):
@@ -111,8 +110,9 @@ def read_wfformat(
         raise FileFormatError(str(where), None, must_be("schemaVersion", f"one of {', '.join(VERSIONS)}", version))
     workflow = content["workflow"]
     tasks = _apart(where, workflow) if "specification" in workflow else _together(where, workflow)
-    about = _own(where, content[OWN], tasks) if OWN in content else {"name": stem(where)}
-    return workflow_of(where, tasks, options, **about)
+    described = _own(where, content[OWN], tasks) if OWN in content else {"name": stem(where)}
+    asked = {"curve": curve, "job_id": job_id, "submit_s": submit_s, "name": name}
+    return workflow_of(where, tasks, described, asked, tick_s=tick_s, kind=kind, cores=cores)
 
 
 def _apart(path: Path, workflow: Mapping[str, Any]) -> list[DescribedTask]:

@@ -4,14 +4,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from simmodels.errors import FileFormatError, ImpossibleJobError, RequestError, must_be
-from simmodels.ground.durations import as_seconds
 from simmodels.ground.numbers import MOST
-from simmodels.work.curve import FOREVER, ValueCurve
 from simmodels.work.workflow import Workflow
 from workloads.submissions import exact
 
@@ -51,52 +49,15 @@ class DescribedTask:
     before: set[int] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportOptions:
-    """What a reader of workflows was asked for.
-
-    Parameters
-    ----------
-    tick_s
-        Runtimes become whole multiples of this, rounded up, and one at least; None: they stay as they are.
-    kind, cores
-        Kind and cores of the tasks, instead of the file's.
-    curve
-        What the job is worth by its SLR; None for what the file says, else all it can be, whenever it is done.
-    job_id, submit_s, name
-        Number, submission and name of the job; None for what the file says, else 1, 0 and the file's name.
-
-    Raises
-    ------
-    RequestError
-        `tick_s` is no finite number > 0.
-    """
-
-    tick_s: float | None
-    kind: Choice[str]
-    cores: Choice[int]
-    curve: ValueCurve | None
-    job_id: int | None
-    submit_s: float | None
-    name: str | None
-
-    def __post_init__(self) -> None:
-        """Refuse a tick that none can wait for."""
-        if self.tick_s is not None:
-            object.__setattr__(self, "tick_s", as_seconds("tick_s", self.tick_s, above=0, also="None"))
-
-
 def workflow_of(
     path: Path,
     tasks: Sequence[DescribedTask],
-    options: ImportOptions,
+    described: Mapping[str, Any],
+    asked: Mapping[str, Any],
     *,
-    job_id: int = 1,
-    submit_s: float = 0.0,
-    name: str = "",
-    curve: ValueCurve = FOREVER,
-    max_value: float | None = None,
-    task_names: Sequence[str] | None = None,
+    tick_s: float | None,
+    kind: Choice[str],
+    cores: Choice[int],
 ) -> Workflow:
     """Return the workflow of the tasks that a file describes, in the file's order.
 
@@ -106,12 +67,15 @@ def workflow_of(
         The file, for errors.
     tasks
         At least one.
-    options
-        What the reader was asked for.
-    job_id, submit_s, name, curve, max_value
-        What the file says; of the first four, `options` has the last word.
-    task_names
-        The names of the tasks; None for those in the file.
+    described
+        Further arguments of `Workflow`, by name: what the file says.
+    asked
+        The same: what the reader was asked for; what is not None has the last word.
+    tick_s
+        Runtimes become whole multiples of this many seconds (> 0), rounded up, and one at least; None: they stay as
+        they are.
+    kind, cores
+        Kind and cores of the tasks, instead of the file's.
 
     Raises
     ------
@@ -121,22 +85,19 @@ def workflow_of(
     RequestError
         A kind or a number of cores was asked for by category, and there is none for a task's.
     """
-    runtimes = [_runtime_s(path, task, options.tick_s) for task in tasks]
-    cores = [_cores(path, task, options.cores) for task in tasks]
-    kinds = [_kind(task, options.kind) for task in tasks]
+    runtimes = [_runtime_s(path, task, tick_s) for task in tasks]
+    needed = [_cores(path, task, cores) for task in tasks]
+    kinds = [_kind(task, kind) for task in tasks]
     edges = [(before, number) for number, task in enumerate(tasks) for before in sorted(task.before)]
+    about = {"job_id": 1, "submit_s": 0.0, "task_names": [task.name for task in tasks], **described}
+    about.update((name, value) for name, value in asked.items() if value is not None)
     try:
         return Workflow(
-            job_id if options.job_id is None else options.job_id,
-            submit_s if options.submit_s is None else options.submit_s,
-            np.array(runtimes),
-            np.array(cores, dtype=np.int64),
-            np.array(sorted(edges), dtype=np.int64).reshape(-1, 2),
-            tuple(kinds),
-            curve if options.curve is None else options.curve,
-            max_value,
-            tuple(task.name for task in tasks) if task_names is None else tuple(task_names),
-            name if options.name is None else options.name,
+            runtime_s=np.array(runtimes),
+            cores=np.array(needed, dtype=np.int64),
+            edges=np.array(sorted(edges), dtype=np.int64).reshape(-1, 2),
+            kind=tuple(kinds),
+            **about,
         )
     except ImpossibleJobError as error:
         raise FileFormatError(str(path), None, error.what) from error
