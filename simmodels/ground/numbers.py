@@ -38,6 +38,14 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | Real) and not other and value == value  # noqa: PLR0124  NaN is not
 
 
+def as_float(value: Any) -> float:  # noqa: ANN401  whatever was given
+    """Return a number as a float: infinity of its sign if it is too large for one, as 1e400 is."""
+    try:
+        return float(value)
+    except OverflowError:  # an int of hundreds of digits
+        return math.inf if value > 0 else -math.inf
+
+
 def is_whole(value: Any, least: float, most: float) -> bool:  # noqa: ANN401  whatever was given
     """Return whether a value is a whole number within bounds, of whatever type of number."""
     return is_number(value) and least <= value <= most and int(value) == value
@@ -94,10 +102,7 @@ def as_number(
         What the caller accepts beside it, for the error: ``"None"``.
     """
     if is_number(value):
-        try:
-            found = float(value)
-        except OverflowError:  # an int of hundreds of digits
-            found = math.inf if value > 0 else -math.inf
+        found = as_float(value)
         enough = least <= found if above is None else above < found
         if enough and found <= most and not (finite and math.isinf(found)):
             return found

@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 
 from simmodels.errors import FileFormatError, RequestError, SimModelsError, must_be
 from simmodels.ground.arguments import as_tuple
-from simmodels.ground.numbers import as_number
+from simmodels.ground.numbers import as_float, as_number
 from simmodels.ground.toml_json import json_text, parsed, read_document, toml_text, write_document
 from simmodels.policies.order import Order
 
@@ -147,7 +147,7 @@ class Polynomial(Order):
     ) -> None:
         names = as_terms(terms)
         try:
-            numbers = tuple(map(_float, theta))
+            numbers = tuple(map(as_float, theta))
         except (TypeError, ValueError):
             raise RequestError(must_be("theta", "a list of numbers", theta)) from None
         if len(numbers) != len(names):
@@ -243,14 +243,6 @@ class Polynomial(Order):
     def read(cls, path: str | os.PathLike[str]) -> Self:
         """Return the polynomial of a ``.toml`` or ``.json`` file, or of one that a `Fit` wrote."""
         return cls.from_document(read_document(path), str(path))
-
-
-def _float(value: float) -> float:
-    """Return a coefficient; one that no float can hold is infinite, as 1e400 is."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
 
 
 def _function(theta: Sequence[float], terms: Sequence[str]) -> Callable[..., float]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from simmodels.errors import ImpossibleJobError, RequestError, brief, must_be
 from simmodels.ground.later import nx
+from simmodels.ground.numbers import as_float
 
 
 def workflow_columns(given: object, job_id: int | None, submit_s: float | None) -> dict[str, Any]:
@@ -32,9 +33,9 @@ def workflow_columns(given: object, job_id: int | None, submit_s: float | None) 
     place = {node: i for i, node in enumerate(given)}
     return {
         "job_id": int(number),
-        "submit_s": _float(instant_s),
-        "runtime_s": [_float(task["runtime_s"]) for task in given.nodes.values()],
-        "cores": [_float(task.get("cores", 1)) for task in given.nodes.values()],
+        "submit_s": as_float(instant_s),
+        "runtime_s": [as_float(task["runtime_s"]) for task in given.nodes.values()],
+        "cores": [as_float(task.get("cores", 1)) for task in given.nodes.values()],
         "edges": [(place[before], place[after]) for before, after in given.edges],
         "kind": tuple(task.get("kind") for task in given.nodes.values()),
         "task_names": _names(int(number), list(given)),
@@ -69,12 +70,5 @@ def _names(job_id: int, nodes: list[object]) -> tuple[str, ...]:
 
 
 def _is_number(value: object) -> bool:
+    """Return whether a value is a number; NaN is one, which the class refuses by name, as it does infinity."""
     return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _float(value: float) -> float:
-    """Return a number as a float; infinity if it is too large for one, which the class refuses by name."""
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf")
