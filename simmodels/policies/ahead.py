@@ -1,6 +1,7 @@
 """Ahead: first come, first served, but jobs of some queues, or values of another column, count as submitted earlier."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from simmodels.errors import RequestError, must_be
@@ -70,7 +71,7 @@ class Ahead(Order):
         return f"Ahead({self.by!r}, {self.ahead_s}, name={self.name!r})"
 
     def _parts(self) -> tuple[object, ...]:
-        return _made, (self.by, self.ahead_s, self.name)
+        return partial(Ahead, self.by, self.ahead_s, name=self.name), ()
 
 
 def _function(by: str, ahead_s: Mapping[int, float]) -> Callable[..., float]:
@@ -80,7 +81,3 @@ def _function(by: str, ahead_s: Mapping[int, float]) -> Callable[..., float]:
     exec(f"def ahead(submit, {by}):\n{cases} return submit\n", scope)  # noqa: S102  it is made of numbers and an identifier
     made: Callable[..., float] = scope["ahead"]
     return made
-
-
-def _made(by: str, ahead_s: Mapping[int, float], name: str) -> Ahead:
-    return Ahead(by, ahead_s, name=name)

@@ -11,6 +11,7 @@ import operator
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Self
 
 from simmodels.errors import FileFormatError, RequestError, SimModelsError, must_be
@@ -190,7 +191,8 @@ class Polynomial(Order):
         return self.name, self.terms, self.theta
 
     def _parts(self) -> tuple[object, ...]:
-        return _made, (self.theta, self.terms, self.name, self.formula, self.source, self.about)
+        about = {name: getattr(self, name) for name in ("name", "formula", "source", "about")}
+        return partial(Polynomial, self.theta, self.terms, **about), ()
 
     # -- documents ------------------------------------------------------------------------------
 
@@ -269,8 +271,3 @@ def _formula(theta: Sequence[float], terms: Sequence[str], shape: str) -> str:
         factors = "" if term == "1" else "".join(f" {factor}" for factor in re.findall(r"[pqr]\d*", term))
         text += sign + shape.format(abs(value)) + re.sub(r"(\d+)", r"^\1", factors)
     return text
-
-
-def _made(theta: Sequence[float], terms: Sequence[str], name: str, *about: str) -> Polynomial:
-    formula, source, words = about
-    return Polynomial(theta, terms, name=name, formula=formula, source=source, about=words)
