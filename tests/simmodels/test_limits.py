@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import simmodels as sm
-from simmodels.policies.queue_options import QueueOptions
-from simmodels.replay.run import Replay
 from tests import naive
-from tests.simmodels.test_properties import SEED, Machine, machines, options, same_on_both_engines, simulated
+from tests.simmodels.replay.test_snapshot import assert_forks_go_on
+from tests.simmodels.test_properties import Machine, machines, options, same_on_both_engines, simulated
 
 many = settings(max_examples=4 * settings.default.max_examples)
 Rules = list[dict[str, Any]]
@@ -82,17 +81,7 @@ def test_so_they_do_with_limits_of_submitted_jobs(model: tuple[Machine, Rules], 
 @given(limited(submitted=True), WITHOUT_A_WINDOW, st.integers(0, 60))
 def test_a_fork_knows_what_is_outside_the_queue(model: tuple[Machine, Rules], how: dict[str, Any], at_s: int) -> None:
     (cores, jobs), rules = model
-    chosen = QueueOptions.checked(**how, limits=rules)
-    whole, cut = (Replay(jobs, cores=cores, options=chosen, seed=SEED) for _ in range(2))
-    whole.run()
-    cut.run(at_s)
-    fork = cut.snapshot().fork()
-    fork.run()
-    cut.run()
-    assert cut.start_s.tolist() == whole.start_s.tolist()
-    expected = dict(zip(jobs.job_id.tolist(), whole.schedule().start_s.tolist(), strict=True))
-    found = dict(zip(fork.workload.job_id.tolist(), fork.schedule().start_s.tolist(), strict=True))
-    assert found == {number: expected[number] for number in found}
+    assert_forks_go_on(jobs, cores, float(at_s), **how, limits=rules)
 
 
 # -- drawn by hand ------------------------------------------------------------------------------------

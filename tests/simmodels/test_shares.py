@@ -13,11 +13,10 @@ from hypothesis import given, settings
 
 import simmodels as sm
 from simmodels.policies.associations import Associations
-from simmodels.policies.queue_options import QueueOptions
-from simmodels.replay.run import Replay
 from tests import naive, naive_shares
 from tests.examples import tries
 from tests.naive_shares import Tree
+from tests.simmodels.replay.test_snapshot import assert_forks_go_on
 from tests.simmodels.test_properties import SEED, Machine, by_rank, machines, options
 
 PARENTS: Final = {"aAA": "aA", "aAB": "aA", "aBA": "aB", "aBB": "aB", "aDA": "aD", "aGA": "aG"}
@@ -88,23 +87,7 @@ def test_the_classic_algorithm_gives_what_slurms_own_test_expects(shared: Path) 
 def test_a_fork_knows_what_was_used(machine: Machine, how: dict[str, Any], at_s: int) -> None:
     cores, jobs = machine
     jobs = replace(jobs, user_id=np.arange(len(jobs)) % 3)
-    chosen = QueueOptions.checked(**how, shares=sm.Shares(period_s=2, half_life_s=3))
-    whole, replay = (Replay(jobs, cores=cores, options=chosen, seed=SEED) for _ in range(2))
-    whole.run()
-    replay.run(float(at_s))
-    fork = replay.snapshot().fork()
-    for each in (replay, fork):
-        each.run()
-    starts = {job: repr(start) for job, start in zip(jobs.job_id.tolist(), whole.start_s[_slots(jobs)], strict=True)}
-    assert repr(replay.start_s.tolist()) == repr(whole.start_s.tolist())
-    schedule = fork.schedule()
-    for job, start in zip(schedule.workload.job_id.tolist(), schedule.start_s, strict=True):
-        assert repr(start) == starts[job]
-
-
-def _slots(jobs: sm.Workload) -> np.ndarray:
-    """Return the slot of each job."""
-    return np.argsort(np.argsort(jobs.submit_s, kind="stable"), kind="stable")
+    assert_forks_go_on(jobs, cores, float(at_s), **how, shares=sm.Shares(period_s=2, half_life_s=3))
 
 
 def test_a_queue_goes_over_to_fair_share_if_usage_was_counted() -> None:

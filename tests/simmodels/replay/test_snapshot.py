@@ -36,15 +36,11 @@ def starts_in(fork: Replay) -> dict[int, float]:
     return dict(zip(schedule.workload.job_id.tolist(), schedule.start_s.tolist(), strict=True))
 
 
-@settings(max_examples=4 * settings.default.max_examples)
-@given(machines(most=14), options(), st.integers(0, 30))
-def test_a_fork_that_is_left_alone_is_the_replay_that_goes_on(
-    machine: Machine, chosen: dict[str, object], at_s: int
-) -> None:
-    cores, log = machine
+def assert_forks_go_on(log: sm.Workload, cores: int, at_s: float, **chosen: object) -> None:
+    """Assert that what is stopped, its fork, and a fork of a fork go on as a replay that is not stopped."""
     whole = Replay(log, cores=cores, options=QueueOptions.checked(**chosen), seed=SEED)
     whole.run()
-    replay, snapshot = stopped(log, cores, float(at_s), **chosen)
+    replay, snapshot = stopped(log, cores, at_s, **chosen)
     first, second = snapshot.fork(), snapshot.fork()
     first.run()
     replay.run()
@@ -58,6 +54,15 @@ def test_a_fork_that_is_left_alone_is_the_replay_that_goes_on(
     counted = dict(zip(log.job_id.tolist(), whole.schedule().counted.tolist(), strict=True))
     schedule = first.schedule()
     assert schedule.counted.tolist() == [counted[job] for job in schedule.workload.job_id.tolist()]
+
+
+@settings(max_examples=4 * settings.default.max_examples)
+@given(machines(most=14), options(), st.integers(0, 30))
+def test_a_fork_that_is_left_alone_is_the_replay_that_goes_on(
+    machine: Machine, chosen: dict[str, object], at_s: int
+) -> None:
+    cores, log = machine
+    assert_forks_go_on(log, cores, float(at_s), **chosen)
 
 
 def test_a_snapshot_stays_while_replay_and_forks_go_on() -> None:
