@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from experiments import campaigning
 from experiments.campaigns.planning.finding import find_study
-from experiments.campaigns.running import Shard
 from experiments.campaigns.study import Study
 from experiments.studies.advice.study import Advice
 from simmodels.errors import RequestError, SimModelsError
@@ -210,22 +209,6 @@ def test_whatever_is_set_it_is_a_study_or_one_clear_error(settings: list[str]) -
     except SimModelsError:
         return
     assert len(study.design("smoke").factors["b"]) >= 1
-
-
-@given(st.text() | st.tuples(st.integers(-2, 9), st.integers(-2, 9)).map(lambda pair: f"{pair[0]}/{pair[1]}"))
-@example("²/³")
-@example("1/0")
-def test_whatever_the_text_it_is_a_shard_or_one_clear_error(text: str) -> None:
-    try:
-        shard = Shard.parse(text)
-    except RequestError:
-        return
-    assert 1 <= shard.number <= shard.of
-
-
-@given(st.integers(1, 12), st.integers(0, 50))
-def test_each_cell_is_in_one_shard(count: int, place: int) -> None:
-    assert sum(place in Shard(number, count) for number in range(1, count + 1)) == 1
 
 
 def test_advise_cleans_as_the_study_does_and_as_its_help_says(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

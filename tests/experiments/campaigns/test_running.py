@@ -91,7 +91,7 @@ def test_shards_have_each_cell_once_and_are_equally_large() -> None:
 
 
 def test_what_is_no_shard_is_refused(campaign: Run, tmp_path: Path) -> None:
-    for text in ("", "1", "0/3", "4/3", "1/0", "-1/3", "1/3/3", "a/b", "1.0/2", "1 / 2"):
+    for text in ("", "1", "0/3", "4/3", "1/0", "-1/3", "1/3/3", "a/b", "1.0/2", "1 / 2", "²/³"):
         with pytest.raises(RequestError, match="shard must be i/n with 1 <= i <= n, such as 3/100"):
             campaign(shard=text)
     assert begun(tmp_path) == 0
