@@ -208,12 +208,17 @@ def assert_both_agree(case: dict[str, Any], changes: list[sm.CapacityChange], sa
     compiled.validate()
 
 
-@given(announced(), st.lists(st.sampled_from([1.0, 2.0, 0.5, 1.3]), min_size=5, max_size=5))
+@given(announced(), st.lists(st.sampled_from([1.0, 2.0, 0.5, 1.3]), min_size=5, max_size=5), st.data())
 @settings(max_examples=40)
-def test_both_engines_agree_on_first_fit_at_unequal_speeds(drawn: Any, speeds: list[float]) -> None:
+def test_both_engines_agree_on_first_fit_at_unequal_speeds(
+    drawn: Any, speeds: list[float], data: st.DataObject
+) -> None:
     case, changes, saved = drawn
     machines = [sm.Machines(1, cores=4, speed=speed) for speed in speeds]
-    site = sm.Site(machines=machines, capacity=changes, checkpoints=saved)  # type: ignore[arg-type]  # a Capacity
+    times = [each.time_s for each in changes]
+    found = data.draw(outages(5, case["window"][0], case["unit"], times, ends=True))
+    removes = data.draw(st.sampled_from(["highest", "random"]))
+    site = sm.Site(machines=machines, capacity=changes, removes=removes, checkpoints=saved, **found)
     how: dict[str, Any] = {"on": site, "heuristic": "FirstFit", "window_s": case["window"]}
     how |= case["options"] if case["heuristic"] == "FirstFit" else {}
     compiled, simpy = (
