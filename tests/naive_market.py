@@ -73,7 +73,7 @@ def area(points: Points, slr: float) -> float:
 
 
 class NaiveAuction:
-    """Runs when made; `tasks` and `state` then say what happened."""
+    """Runs when made; `tasks`, `state` and `columns` then say what happened."""
 
     def __init__(
         self,
@@ -124,6 +124,14 @@ class NaiveAuction:
         now = -INF
         while (now := self._next(now)) < INF and now <= self.last:
             self._instant(now)
+
+    def columns(self) -> dict[str, list[float]]:
+        """Return start, end and cluster of each task, as a schedule has them."""
+        return {
+            "start_s": [math.nan if task.start is None else task.start for task in self._all()],
+            "end_s": [math.nan if task.end is None else task.end for task in self._all()],
+            "cluster": [-1 if task.cluster is None else task.cluster for task in self._all()],
+        }
 
     # -- what is derived
 

@@ -245,14 +245,8 @@ def auction(case: Described) -> str:
     names = ("network", "blocking", "successor_sum", "plus_one", "backfilling", "cluster_fit", "end", "instants", "ccr")
     known = {name: rules[name] for name in names}
     plain = NaiveAuction(jobs, [(cores, kind) for _, cores, kind in clusters], rules["bid"], **known)
-    tasks = [task for each in plain.tasks for task in each]
     states = {"finished": FINISHED, "starved": STARVED}
-    slow = {
-        "start_s": [math.nan if task.start is None else task.start for task in tasks],
-        "end_s": [math.nan if task.end is None else task.end for task in tasks],
-        "cluster": [-1 if task.start is None else task.cluster for task in tasks],
-        "workflow_outcome": [states.get(state, 3) for state in plain.state],
-    }
+    slow = {**plain.columns(), "workflow_outcome": [states.get(state, 3) for state in plain.state]}
     _same("rules", ("compiled", "naive"), columns[0], slow)
     return "auction, two engines and naive"
 
