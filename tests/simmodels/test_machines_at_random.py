@@ -171,6 +171,8 @@ def notices(case: dict[str, Any], time_s: float) -> list[float]:
 @st.composite
 def announced(draw: st.DrawFn) -> tuple[dict[str, Any], list[sm.CapacityChange], sm.Checkpoints | None]:
     case = draw(cases())
+    if case["heuristic"] != "FirstFit":  # the slow scheduler does not know it
+        case["options"]["ties"] = draw(st.sampled_from([None, "index", "window"]))
     modes = st.sampled_from(["kill", "drain", "checkpoint"])
     changes = [
         sm.CapacityChange(time, machines, notice_s=draw(st.sampled_from(notices(case, time))), mode=draw(modes))
