@@ -17,10 +17,10 @@ from functools import cached_property
 from typing import Final, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import ClusterSpec, Terms
-from simmodels.errors import ImpossibleJobError, RequestError, must_be, require_known
+from simmodels.errors import ImpossibleJobError, require_known
 from simmodels.ground.arguments import as_instance, as_tuple
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.results.schedule import Schedule
@@ -39,52 +39,29 @@ class Problem:
     Parameters
     ----------
     cost
-        float64[tasks, processors], how long each task runs on each processor; infinity where it cannot.
+        float64[tasks, processors], how long each task runs on each processor; infinity where it cannot, and finite on
+        one at least.
     edges
-        Pairs (i, j) of task numbers: task j needs the data of task i.
+        int64[edges, 2], pairs (i, j) of task numbers, without a cycle: task j needs the data of task i.
     delay
         float64[edges], how long these data travel from one processor to any other.
     cores
-        int64[tasks], how many cores of a processor each task needs; None for 1.
+        int64[tasks], how many cores of a processor each task needs.
     size
-        int64[processors], how many cores each processor has; None for 1.
+        int64[processors], how many cores each processor has.
     """
 
     cost: NDArray[np.float64]
     edges: NDArray[np.int64]
     delay: NDArray[np.float64]
-    cores: NDArray[np.int64] = None  # type: ignore[assignment]  # None is filled in below
-    size: NDArray[np.int64] = None  # type: ignore[assignment]  # None is filled in below
-
-    def __post_init__(self) -> None:
-        """Make the columns arrays, and check them."""
-        cost = np.array(self.cost, np.float64)
-        edges = np.array(self.edges if len(self.edges) else np.empty((0, 2)), np.int64)
-        if cost.ndim != 2 or edges.ndim != 2 or np.shape(self.delay) != (len(edges),):
-            what = f"costs of shape {cost.shape}, {np.shape(self.delay)} delays of {edges.shape} edges"
-            raise RequestError(what, "give (tasks, processors), (edges,) and (edges, 2)")
-        tasks, processors = cost.shape
-        made = {
-            "cost": cost,
-            "edges": edges,
-            "delay": np.array(self.delay, np.float64),
-            "cores": _filled("cores", self.cores, tasks),
-            "size": _filled("size", self.size, processors),
-        }
-        for name, column in made.items():
-            object.__setattr__(self, name, column)
-        cost[self.cores[:, None] > self.size[None, :]] = np.inf
-        nowhere = np.flatnonzero(np.isinf(cost).all(axis=1))
-        if len(nowhere):
-            raise RequestError(f"task {nowhere[0]} can run on no processor", "give it a finite cost on one")
+    cores: NDArray[np.int64]
+    size: NDArray[np.int64]
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
         """Return the tasks with each before its successors."""
-        found = graph.topological(*graph.rows_of(len(self.cost), self.edges[:, 0].copy(), self.edges[:, 1].copy()))
-        if len(found) < len(self.cost):
-            raise RequestError("the tasks wait for each other in a cycle", "remove one of its edges")
-        return np.asarray(found)
+        rows = graph.rows_of(len(self.cost), self.edges[:, 0].copy(), self.edges[:, 1].copy())
+        return np.asarray(graph.topological(*rows))
 
     @cached_property
     def successors(self) -> list[list[tuple[int, float]]]:
@@ -105,8 +82,11 @@ class Problem:
     @cached_property
     def mean_cost(self) -> NDArray[np.float64]:
         """Return float64[tasks], the mean cost over the processors that can run each task."""
+        return self._mean(self.cost)
+
+    def _mean(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         can = np.isfinite(self.cost)
-        return np.asarray(np.where(can, self.cost, 0.0).sum(axis=1) / can.sum(axis=1))
+        return np.asarray(np.where(can, table, 0.0).sum(axis=1) / can.sum(axis=1))
 
     @cached_property
     def upward_rank(self) -> NDArray[np.float64]:
@@ -144,15 +124,7 @@ class Problem:
     @cached_property
     def peft_rank(self) -> NDArray[np.float64]:
         """Return float64[tasks], the mean of `optimistic_cost` over the processors that can run each task."""
-        can = np.isfinite(self.cost)
-        return np.asarray(np.where(can, self.optimistic_cost, 0.0).sum(axis=1) / can.sum(axis=1))
-
-
-def _filled(name: str, column: ArrayLike | None, rows: int) -> NDArray[np.int64]:
-    filled = np.ones(rows, np.int64) if column is None else np.array(column, np.int64)
-    if filled.shape != (rows,):
-        raise RequestError(must_be(f"the shape of {name}", f"({rows},)", filled.shape))
-    return filled
+        return self._mean(self.optimistic_cost)
 
 
 @dataclass(frozen=True)
@@ -325,9 +297,9 @@ def static_schedule(
         largest[spec.kind] = max(largest.get(spec.kind, 0), spec.cores)
     workflow.require_runnable(largest)
     takes = np.array([[p.kind is None or k is None or k == p.kind for p in specs] for k in workflow.kind])
-    cost = np.where(takes, workflow.runtime_s[:, None], np.inf)
-    delay_s = delays(workflow.runtime_s / tick_s, ccr) * tick_s
     size = np.array([spec.cores for spec in specs])
+    cost = np.where(takes & (workflow.cores[:, None] <= size), workflow.runtime_s[:, None], np.inf)
+    delay_s = delays(workflow.runtime_s / tick_s, ccr) * tick_s
     problem = Problem(cost, workflow.edges, delay_s[workflow.edges[:, 0]], workflow.cores, size)
     found = solve(problem, method, start_at=workflow.submit_s)  # not added later: sums would be rounded otherwise
     return Schedule(
