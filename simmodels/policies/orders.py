@@ -98,11 +98,15 @@ def find_order(name: str | Order | Callable[..., float]) -> Order:
     return Order(getattr(name, "__name__", "order"), name)
 
 
-def _built_in(name: str, about: str, formula: str, source: str) -> Callable[[Callable[..., float]], Order]:
-    def enter(function: Callable[..., float]) -> Order:
-        return _ORDERS.add_built_in(Order(name, function, formula, source, about))
+def _wfp3(wait: float, estimate: float, cores: float) -> float:
+    ratio = float(np.float32(wait / estimate)) if wait > 0.0 else 0.0
+    return -(ratio**3) * cores
 
-    return enter
+
+def _unicef(wait: float, estimate: float, cores: float) -> float:
+    if cores <= 1.0:
+        return -math.inf
+    return -wait / (math.log2(cores) * estimate) if wait > 0.0 else 0.0
 
 
 _TSAFRIR: Final = "Tsafrir, Etsion, Feitelson 2007, doi 10.1109/TPDS.2007.70606: as a backfill order"
@@ -138,79 +142,61 @@ _PLAIN: Final[tuple[tuple[str, str, str, str, Callable[..., float]], ...]] = (
     ("SAF", "smallest limit x cores first", "p q", _GAUSSIER, lambda estimate, cores: estimate * cores),
     ("LAF", "largest limit x cores first", "-p q", _GAUSSIER, lambda estimate, cores: -estimate * cores),
     ("SJBF", "shortest limit first, as an order of backfilling", "p", _TSAFRIR, lambda estimate: estimate),
+    (
+        "WFP3",
+        "largest (wait / limit) cubed x cores first",
+        "-(w / p)^3 q",
+        _TANG + "; w / p in single precision, as in the program of Rosa et al. 2023",
+        _wfp3,
+    ),
+    (
+        "UNICEF",
+        "largest wait / (limit x log of cores) first, and jobs of one core before all others",
+        "-w / (log2(q) p)",
+        _TANG + "; -infinity for q = 1, as in the program of Rosa et al. 2023",
+        _unicef,
+    ),
+    (
+        "F1",
+        "smallest log limit x cores + log submit first, with weights fitted to simulations",
+        "(-0.0155183403 log10 p)(-0.0005149209 q) + 0.0069596182 log10 r",
+        _CARASTAN + "; p, r at least 1 s",
+        lambda estimate, cores, submit: (
+            (-0.0155183403 * math.log10(max(estimate, 1.0))) * (-0.0005149209 * cores)
+            + 0.0069596182 * math.log10(max(submit, 1.0))
+        ),
+    ),
+    (
+        "F2",
+        "smallest root of limit x cores + log submit first, with weights fitted to simulations",
+        "(3.42717e-5 sqrt p)(7.656211e-3 q) + 6.7364626e-3 log10 r",
+        _CARASTAN + "; r at least 1 s",
+        lambda estimate, cores, submit: (
+            (3.42717e-5 * math.sqrt(estimate)) * (7.656211e-3 * cores) + 6.7364626e-3 * math.log10(max(submit, 1.0))
+        ),
+    ),
+    (
+        "F3",
+        "smallest limit x cores + log submit first, with weights fitted to simulations",
+        "(-0.2188093701 p)(-4.9e-9 q) + 0.0073580361 log10 r",
+        _CARASTAN + "; r at least 1 s",
+        lambda estimate, cores, submit: (
+            (-0.2188093701 * estimate) * (-4.9e-9 * cores) + 0.0073580361 * math.log10(max(submit, 1.0))
+        ),
+    ),
+    (
+        "F4",
+        "smallest limit x root of cores + log submit first, with weights fitted to simulations",
+        "(0.0056500287 p)(2.4814e-6 sqrt q) + 0.0074444355 log10 r",
+        _CARASTAN + "; r at least 1 s",
+        lambda estimate, cores, submit: (
+            (0.0056500287 * estimate) * (2.4814e-6 * math.sqrt(cores)) + 0.0074444355 * math.log10(max(submit, 1.0))
+        ),
+    ),
 )
-"""The orders that are one expression: name, in words, formula, source, function."""
+"""The orders of plain functions: name, in words, formula, source, function."""
 for _name, _about, _shown, _source, _function in _PLAIN:
     _ORDERS.add_built_in(Order(_name, _function, _shown, _source, _about))
-
-
-@_built_in(
-    "WFP3",
-    "largest (wait / limit) cubed x cores first",
-    "-(w / p)^3 q",
-    _TANG + "; w / p in single precision, as in the program of Rosa et al. 2023",
-)
-def _wfp3(wait: float, estimate: float, cores: float) -> float:
-    ratio = float(np.float32(wait / estimate)) if wait > 0.0 else 0.0
-    return -(ratio**3) * cores
-
-
-@_built_in(
-    "UNICEF",
-    "largest wait / (limit x log of cores) first, and jobs of one core before all others",
-    "-w / (log2(q) p)",
-    _TANG + "; -infinity for q = 1, as in the program of Rosa et al. 2023",
-)
-def _unicef(wait: float, estimate: float, cores: float) -> float:
-    if cores <= 1.0:
-        return -math.inf
-    return -wait / (math.log2(cores) * estimate) if wait > 0.0 else 0.0
-
-
-@_built_in(
-    "F1",
-    "smallest log limit x cores + log submit first, with weights fitted to simulations",
-    "(-0.0155183403 log10 p)(-0.0005149209 q) + 0.0069596182 log10 r",
-    _CARASTAN + "; p, r at least 1 s",
-)
-def _f1(estimate: float, cores: float, submit: float) -> float:
-    p = max(estimate, 1.0)
-    r = max(submit, 1.0)
-    return (-0.0155183403 * math.log10(p)) * (-0.0005149209 * cores) + 0.0069596182 * math.log10(r)
-
-
-@_built_in(
-    "F2",
-    "smallest root of limit x cores + log submit first, with weights fitted to simulations",
-    "(3.42717e-5 sqrt p)(7.656211e-3 q) + 6.7364626e-3 log10 r",
-    _CARASTAN + "; r at least 1 s",
-)
-def _f2(estimate: float, cores: float, submit: float) -> float:
-    r = max(submit, 1.0)
-    return (3.42717e-5 * math.sqrt(estimate)) * (7.656211e-3 * cores) + 6.7364626e-3 * math.log10(r)
-
-
-@_built_in(
-    "F3",
-    "smallest limit x cores + log submit first, with weights fitted to simulations",
-    "(-0.2188093701 p)(-4.9e-9 q) + 0.0073580361 log10 r",
-    _CARASTAN + "; r at least 1 s",
-)
-def _f3(estimate: float, cores: float, submit: float) -> float:
-    r = max(submit, 1.0)
-    return (-0.2188093701 * estimate) * (-4.9e-9 * cores) + 0.0073580361 * math.log10(r)
-
-
-@_built_in(
-    "F4",
-    "smallest limit x root of cores + log submit first, with weights fitted to simulations",
-    "(0.0056500287 p)(2.4814e-6 sqrt q) + 0.0074444355 log10 r",
-    _CARASTAN + "; r at least 1 s",
-)
-def _f4(estimate: float, cores: float, submit: float) -> float:
-    r = max(submit, 1.0)
-    return (0.0056500287 * estimate) * (2.4814e-6 * math.sqrt(cores)) + 0.0074444355 * math.log10(r)
-
 
 _ROSA_TABLE: Final = "Rosa, Carastan-Santos, Goldman 2023 (JSSPP), table 3"
 _FITTED: Final[dict[str, tuple[tuple[float, ...], str, str, str]]] = {
@@ -286,15 +272,18 @@ for _name, (_theta, _shown, _about, _source) in _FITTED.items():
     _ORDERS.add_built_in(Polynomial(_theta, FORMS[_name], name=_name, formula=_shown, source=_source, about=_about))
 
 
-@_built_in("RANDOM", "at random", "a uniform number", "drawn once per job from the simulation's seed")
-def _random(draw: float) -> float:
-    return draw
-
-
-@_built_in("FairShare", "highest fair-share factor first", "- fairshare", "Slurm's priority/multifactor; see `Shares`")
-def _fair_share(fairshare: float) -> float:
-    return -fairshare
-
+_ORDERS.add_built_in(
+    Order("RANDOM", lambda draw: draw, "a uniform number", "drawn once per job from the simulation's seed", "at random")
+)
+_ORDERS.add_built_in(
+    Order(
+        "FairShare",
+        lambda fairshare: -fairshare,
+        "- fairshare",
+        "Slurm's priority/multifactor; see `Shares`",
+        "highest fair-share factor first",
+    )
+)
 
 TWELVE_ORDERS: Final = ("FCFS", "LCFS", "SPF", "LPF", "SQF", "LQF", "SEXP", "LEXP", "SRF", "LRF", "SAF", "LAF")
 """The twelve orders of the selection study."""
