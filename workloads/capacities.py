@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simmodels.clusters.capacity import Capacity, Law, Mode, require_moves, walk_moves
+from simmodels.clusters.capacity import Capacity, Law, Mode, Walk
 from simmodels.errors import FileFormatError, RequestError, must_be, require_known
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.files import as_path
@@ -93,10 +93,10 @@ def capacity_walk(
     if step is None and 0 < radius < 4:
         raise RequestError(must_be("radius", "0 or at least 4, unless step= is given", radius))
     by = radius // 4 if step is None else step
-    walk = stream(seed, "capacity", "walk")
+    walk = Walk(mean - radius, mean + radius, by, law)
+    walk.require_moves(mean)
     times, machines = [float(begin_s)], [mean]
-    require_moves(mean, low=mean - radius, high=mean + radius, step=by, law=law)
-    for number, there in walk_moves(mean, walk, low=mean - radius, high=mean + radius, step=by, law=law):
+    for number, there in walk.moves(mean, stream(seed, "capacity", "walk")):
         if begin_s + number * period_s >= until_s:
             break
         times.append(begin_s + number * period_s)

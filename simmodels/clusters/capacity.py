@@ -269,15 +269,12 @@ class Capacity(Guided):
 Law = Literal["three_way", "two_way"]
 
 
-def next_machines(machines: int, uniform: float, *, low: int, high: int, step: int, law: Law = "three_way") -> int:
-    """Return how many machines there are after one step of the bounded walk.
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The bounded walk of a number of machines.
 
     Parameters
     ----------
-    machines
-        How many there are.
-    uniform
-        A number drawn from [0, 1).
     low, high, step
         The bounds, and how many come or go.
     law
@@ -293,42 +290,49 @@ def next_machines(machines: int, uniform: float, *, low: int, high: int, step: i
     ----------
     Perotin et al. (2023), section 5.1, doi 10.1145/3624062.3624194; ``"two_way"`` is their program's.
     """
-    require_known("law", law, get_args(Law))
-    as_integer("low", low, 0)
-    as_integer("high", high, low)
-    as_integer("machines", machines, low, high)
-    as_integer("step", step, 0)
-    if law == "two_way":
-        return min(max(machines + (step if uniform >= 0.5 else -step), low), high)
-    ways = [way for way in (-step, 0, step) if low <= machines + way <= high]
-    return machines + ways[int(uniform * len(ways))]
 
+    low: int
+    high: int
+    step: int
+    law: Law = "three_way"
 
-def can_move(machines: int, *, low: int, high: int, step: int, law: Law = "three_way") -> bool:
-    """Return whether the bounded walk can go on from a number of machines; see `next_machines`."""
-    within = low < high if law == "two_way" else machines - step >= low or machines + step <= high
-    return within and step > 0
+    def __post_init__(self) -> None:
+        """Check the values."""
+        require_known("law", self.law, get_args(Law))
+        as_integer("low", self.low, 0)
+        as_integer("high", self.high, self.low)
+        as_integer("step", self.step, 0)
 
+    def after(self, machines: int, uniform: float) -> int:
+        """Return how many machines there are after one step, by a number drawn from [0, 1)."""
+        low, high, step = self.low, self.high, self.step
+        if self.law == "two_way":
+            return min(max(machines + (step if uniform >= 0.5 else -step), low), high)
+        ways = [way for way in (-step, 0, step) if low <= machines + way <= high]
+        return machines + ways[int(uniform * len(ways))]
 
-def require_moves(machines: int, *, low: int, high: int, step: int, law: Law = "three_way") -> None:
-    """Refuse a bounded walk that can never move, though it has a step and a range; and as `next_machines` does."""
-    next_machines(machines, 0.0, low=low, high=high, step=step, law=law)
-    if low < high and step > 0 and not can_move(machines, low=low, high=high, step=step, law=law):
-        what = f"a walk from {machines} machines in steps of {step} between {low} and {high} never moves"
-        raise RequestError(what, "choose start and step so that one step stays within the bounds")
+    def can_move(self, machines: int) -> bool:
+        """Return whether the walk can go on from a number of machines."""
+        low, high, step = self.low, self.high, self.step
+        within = low < high if self.law == "two_way" else machines - step >= low or machines + step <= high
+        return within and step > 0
 
+    def require_moves(self, machines: int) -> None:
+        """Refuse a start out of bounds, or one from which the walk never moves, though it has a step and a range."""
+        as_integer("machines", machines, self.low, self.high)
+        if self.low < self.high and self.step > 0 and not self.can_move(machines):
+            what = f"a walk from {machines} machines in steps of {self.step} between {self.low} and {self.high}"
+            raise RequestError(f"{what} never moves", "choose start and step so that one step stays within the bounds")
 
-def walk_moves(
-    machines: int, draws: np.random.Generator, *, low: int, high: int, step: int, law: Law = "three_way"
-) -> Iterator[tuple[int, int]]:
-    """Hand out the steps (1, 2, ...) at which the bounded walk moves, and how many machines there are then.
+    def moves(self, machines: int, draws: np.random.Generator) -> Iterator[tuple[int, int]]:
+        """Hand out the steps (1, 2, ...) at which the walk moves, and how many machines there are then.
 
-    Forever; nothing if it can never move. See `next_machines`.
-    """
-    number = 0
-    while can_move(machines, low=low, high=high, step=step, law=law):
-        number += 1
-        after = next_machines(machines, float(draws.random()), low=low, high=high, step=step, law=law)
-        if after != machines:
-            machines = after
-            yield number, machines
+        Forever; nothing if it can never move from `machines`.
+        """
+        number = 0
+        while self.can_move(machines):
+            number += 1
+            after = self.after(machines, float(draws.random()))
+            if after != machines:
+                machines = after
+                yield number, machines

@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from simmodels.clusters.capacity import (
-    Capacity,
-    CapacityChange,
-    Law,
-    Mode,
-    can_move,
-    next_machines,
-    require_moves,
-    walk_moves,
-)
+from simmodels.clusters.capacity import Capacity, CapacityChange, Law, Mode, Walk
 from simmodels.clusters.site import Removes
 from simmodels.entities.cluster import Cluster
 from simmodels.entities.environment import Environment, Process
@@ -344,12 +335,12 @@ class MarkovCapacity(CapacityProcess):
         self.step, self.law, self.mode = step, law, mode
         self.period_s = as_seconds("period_s", period_s, above=0)
         self.notice_s = as_seconds("notice_s", notice_s, least=0)
+        self._walk = Walk(low, high, step, law)
         middle = (low + high) // 2
         self.start = middle if start is None else start
-        next_machines(self.start, 0.0, low=low, high=high, step=step, law=law)  # refuses what is out of range
-        if start is None and step > 0 and not can_move(middle, low=low, high=high, step=step, law=law):
+        if start is None and step > 0 and not self._walk.can_move(middle):
             self.start = low + (high - low) // step // 2 * step
-        require_moves(self.start, low=low, high=high, step=step, law=law)
+        self._walk.require_moves(self.start)
         CapacityChange(0.0, self.start, self.notice_s, mode)  # the same
         super().__init__(env, cluster, machines=self.start, removes=removes, longest_notice_s=self.notice_s)
 
@@ -361,13 +352,12 @@ class MarkovCapacity(CapacityProcess):
 
     def most_machines(self) -> int:
         """Return the most machines that the walk can reach."""
-        if not can_move(self.start, low=self.low, high=self.high, step=self.step, law=self.law):
+        if not self._walk.can_move(self.start):
             return self.start
         return self.high if self.law == "two_way" else self.start + (self.high - self.start) // self.step * self.step
 
     def changes(self) -> Iterable[CapacityChange]:
         """Return one change after the other, forever; those that change nothing are left out."""
-        begin, walk = float(self.env.now), stream(self._seed, "capacity", "walk")
-        moves = walk_moves(self.start, walk, low=self.low, high=self.high, step=self.step, law=self.law)
-        for number, machines in moves:
+        begin, draws = float(self.env.now), stream(self._seed, "capacity", "walk")
+        for number, machines in self._walk.moves(self.start, draws):
             yield CapacityChange(begin + number * self.period_s, machines, self.notice_s, self.mode)

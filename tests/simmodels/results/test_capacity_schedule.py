@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import simmodels as sm
-from simmodels.clusters.capacity import next_machines
+from simmodels.clusters.capacity import Walk
 
 
 def schedule() -> sm.Schedule:
@@ -129,12 +129,12 @@ def test_a_capacity_that_cannot_be_is_refused(changes: list[tuple[float, int]], 
 
 
 def test_one_step_of_the_walk() -> None:
-    of = {"low": 16, "high": 32, "step": 2}
-    assert [next_machines(24, u, **of) for u in (0, 0.34, 0.99)] == [22, 24, 26]
-    assert [next_machines(32, u, **of) for u in (0, 0.5)] == [30, 32]
-    assert [next_machines(32, u, law="two_way", **of) for u in (0.49, 0.5)] == [30, 32]
+    walk = Walk(16, 32, 2)
+    assert [walk.after(24, u) for u in (0, 0.34, 0.99)] == [22, 24, 26]
+    assert [walk.after(32, u) for u in (0, 0.5)] == [30, 32]
+    assert [Walk(16, 32, 2, "two_way").after(32, u) for u in (0.49, 0.5)] == [30, 32]
     with pytest.raises(sm.RequestError, match=r"machines must be an integer from 16 to 32 \(got 40\)"):
-        next_machines(40, 0.5, **of)
+        walk.require_moves(40)
 
 
 def test_young_and_dalys_interval() -> None:
