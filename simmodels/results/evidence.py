@@ -140,10 +140,27 @@ class Evidence:
         self, rule: str, bad: NDArray[np.bool_], runs: Attempts, text: str, **values: NDArray[np.generic]
     ) -> None:
         """Raise if some attempt is bad; `text` is filled in with the columns and the values of the first."""
+        number = np.count_nonzero(bad)
+        more = f" (and {number - 1} more attempts)" if number > 1 else ""
+        self.refuse_first(rule, bad, runs._asdict() | values, text + more)
+
+    def refuse_first(
+        self,
+        rule: str,
+        bad: NDArray[np.bool_],
+        columns: "dict[str, Any] | pd.DataFrame",
+        text: str,
+        *,
+        earliest: bool = False,
+        **values: object,
+    ) -> None:
+        """Raise if one of the columns' rows is bad; `text` is filled in with the columns and the values of the first.
+
+        The columns have the ``row`` of the job. The values are more columns, or one value for all. The first is that
+        with the lowest ``start_s`` if `earliest` is set, else the one listed first.
+        """
         found = np.flatnonzero(bad)
         if len(found):
-            columns = {name: column[found[0]] for name, column in (runs._asdict() | values).items()}
-            more = f" (and {len(found) - 1} more attempts)" if len(found) > 1 else ""
-            raise IllegalScheduleError(
-                rule, f"{self.workload.label(int(columns['row']))} {text.format(**columns)}{more}"
-            )
+            at = found[np.argmin(np.asarray(columns["start_s"])[found])] if earliest else found[0]
+            every = {name: np.broadcast_to(each, len(bad))[at] for name, each in (*columns.items(), *values.items())}
+            raise IllegalScheduleError(rule, f"{self.workload.label(int(every['row']))} {text.format(**every)}")

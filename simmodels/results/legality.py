@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.clusters.limits import numbers_of
 from simmodels.clusters.party import NO_LIMIT, Party, core_seconds
-from simmodels.errors import IllegalScheduleError
 from simmodels.ground.instants import rounding_s
 from simmodels.ground.later import pd
+from simmodels.ground.numbers import Floats, Ints
 from simmodels.results import metrics
 from simmodels.results.attempts import (
     COMPLETED,
@@ -208,7 +208,8 @@ def _prove_capacity(e: Evidence, runs: Attempts, spec: ClusterSpec, name: str) -
     ends = np.flatnonzero(lasting & ~np.isnan(end_s))
     ends = ends[np.argsort(end_s[ends])]
     start_at, end_at = start_s[starts], end_s[ends]
-    taken = np.append(0, np.cumsum(cores[starts]))
+    width = cores[starts]
+    taken = np.append(0, np.cumsum(width))
     freed = np.append(0, np.cumsum(cores[ends]))
     # Before the last start of an instant this is too low, so what is too much there is too much at the last.
     used = taken[1:] - freed[np.searchsorted(end_at, start_at, side="right")]
@@ -216,14 +217,12 @@ def _prove_capacity(e: Evidence, runs: Attempts, spec: ClusterSpec, name: str) -
     brief = np.flatnonzero(start_s == end_s)
     at = start_s[brief]
     through = taken[np.searchsorted(start_at, at)] - freed[np.searchsorted(end_at, at, side="right")]
-    for rows, time_s, in_use in ((row[starts], start_at, used), (row[brief], at, through + cores[brief])):
-        over = np.flatnonzero(in_use > spec.cores)
-        if len(over):
-            first = over[np.argmin(time_s[over])]
-            label, width = e.workload.label(int(rows[first])), e.workload.cores[rows[first]]
-            what = f"{label} starts at {time_s[first]} s on {width} cores, "
-            what += f"which makes {in_use[first]} in use; {name} has {spec.cores}"
-            raise IllegalScheduleError("capacity", what)
+    text = "starts at {start_s} s on {cores} cores, which makes {in_use} in use; {name} has {most}"
+    lasting_columns = {"row": row[starts], "start_s": start_at, "cores": width, "in_use": used}
+    brief_columns = {"row": row[brief], "start_s": at, "cores": cores[brief], "in_use": through + cores[brief]}
+    for columns in (lasting_columns, brief_columns):
+        over = columns["in_use"] > spec.cores
+        e.refuse_first("capacity", over, columns, text, earliest=True, name=name, most=spec.cores)
 
 
 def _limits(e: Evidence) -> None:
@@ -254,6 +253,7 @@ def _prove_party(e: Evidence, party: Party, runs: Attempts) -> None:
     one, core_s = np.ones(len(cores), np.int64), core_seconds(cores, e.workload.estimate_s[runs.row])
     starts = (runs.earlier_s == 0) & (runs.start_s != runs.end_s)
     entered = starts & ~np.isin(runs.row, runs.row[runs.earlier_s > 0])  # others stay submitted, also if they are lost
+    text = "starts at {start_s} s, which makes {has} {what} of {party}; it may have {most}"
     for what, each, most, counted in (
         ("jobs", one, party.jobs, starts),
         ("jobs", one, party.submitted, entered),  # what runs is submitted
@@ -262,16 +262,15 @@ def _prove_party(e: Evidence, party: Party, runs: Attempts) -> None:
     ):
         if most == NO_LIMIT:
             continue
-        began = np.flatnonzero(counted)
-        time_s, used = metrics.step_function(runs.start_s, runs.end_s, each)
-        has = np.append(0, used)[np.searchsorted(time_s, runs.start_s[began], side="right")]
-        over = began[has > most]
-        if len(over):
-            first = over[np.argmin(runs.start_s[over])]
-            label, start_s = e.workload.label(int(runs.row[first])), runs.start_s[first]
-            has_now = has[np.flatnonzero(began == first)[0]]
-            text = f"{label} starts at {start_s} s, which makes {has_now} {what} of {party.name}; it may have {most}"
-            raise IllegalScheduleError("limits", text)
+        has = _at_starts(runs.start_s, runs.end_s, each)
+        values = {"has": has, "what": what, "party": party.name, "most": most}
+        e.refuse_first("limits", counted & (has > most), runs._asdict(), text, earliest=True, **values)
+
+
+def _at_starts(start_s: Floats, end_s: Floats, weight: NDArray[np.integer]) -> Ints:
+    """Return at each start the sum of the weights that are present once all that happens at its instant has."""
+    time_s, total = metrics.step_function(start_s, end_s, weight)
+    return np.append(0, total)[np.searchsorted(time_s, start_s, side="right")]
 
 
 def _machines(e: Evidence) -> None:
@@ -293,12 +292,11 @@ def _machines(e: Evidence) -> None:
     )
     used = _on_parts(e, used)
     sizes = np.array([spec.machines for spec in e.clusters])[used["cluster"]]
-    strange = np.flatnonzero((used["machine"] < 0) | (used["machine"] + used["machines"] > sizes))
-    if len(strange):
-        first, last = used.iloc[strange[0]], sizes[strange[0]] - 1
-        machine = first["machine"] if first["machine"] < 0 else max(first["machine"], last + 1)
-        what = f"{e.workload.label(int(first['row']))} starts at {first['start_s']} s on machine {machine:.0f}"
-        raise IllegalScheduleError("machines", f"{what}; there are 0 to {last}")
+    machine = used["machine"].to_numpy()
+    strange = (machine < 0) | (machine + used["machines"].to_numpy() > sizes)
+    first = np.where(machine < 0, machine, np.maximum(machine, sizes))  # the lowest of its machines that there is not
+    text = "starts at {start_s} s on machine {first}; there are 0 to {last}"
+    e.refuse_first("machines", strange, used, text, first=first, last=sizes - 1)
     used = part_table(used)
     used = used[used["start_s"] != used["end_s"]]  # what takes no time takes no cores from others
     off = dict(iter(e.off_spans.groupby(["cluster", "machine"])))
@@ -319,19 +317,13 @@ def _on_parts(e: Evidence, used: "pd.DataFrame") -> "pd.DataFrame":
     np.add.at(held, at, machines * cores)
     whole = np.zeros(len(used), np.bool_)
     whole[at] = True
-    odd = np.flatnonzero(whole & (held != used["cores"]))
-    if len(odd):
-        first = used.iloc[odd[0]]
-        what = f"{e.workload.label(int(first['row']))} has {held[odd[0]]} cores of its machines"
-        raise IllegalScheduleError("machines", f"{what}, and needs {first['cores']}")
+    odd = whole & (held != used["cores"].to_numpy())
+    e.refuse_first("machines", odd, used, "has {held} cores of its machines, and needs {cores}", held=held)
     own = used["machine"].to_numpy()[at]
     elsewhere = whole.copy()
     elsewhere[at[(machine <= own) & (own < machine + machines)]] = False
-    odd = np.flatnonzero(elsewhere)
-    if len(odd):
-        first = used.iloc[odd[0]]
-        what = f"{e.workload.label(int(first['row']))} starts at {first['start_s']} s on machine {first['machine']}"
-        raise IllegalScheduleError("machines", f"{what}, which is not one of its machines")
+    text = "starts at {start_s} s on machine {machine}, which is not one of its machines"
+    e.refuse_first("machines", elsewhere, used, text)
     spread = used.iloc[at].assign(machine=machine, machines=machines, cores=cores)
     return pd.concat([used.assign(machines=1)[~whole], spread], ignore_index=True)
 
@@ -342,22 +334,16 @@ def _prove_machine(
     """Refuse too many cores in use on one machine, and what runs there while it is off."""
     spec, machine = e.clusters[key[0]], key[1]
     start_s, end_s = runs["start_s"].to_numpy(), runs["end_s"].to_numpy()
-    time_s, used = metrics.step_function(start_s, end_s, runs["cores"].to_numpy())
-    size = spec.cores_of(machine)
-    if (used > size).any():
-        step = int(np.argmax(used > size))
-        first = e.workload.label(int(runs["row"].to_numpy()[np.flatnonzero(start_s == time_s[step])[0]]))
-        what = f"{first} starts at {time_s[step]} s, and {used[step]} cores of machine {machine} are in use"
-        raise IllegalScheduleError("capacity", f"{what}; it has {size}")
+    in_use, size = _at_starts(start_s, end_s, runs["cores"].to_numpy()), spec.cores_of(machine)
+    text = "starts at {start_s} s, and {in_use} cores of machine {machine} are in use; it has {size}"
+    e.refuse_first("capacity", in_use > size, runs, text, earliest=True, in_use=in_use, size=size)
     if off is None:
         return
     until, begins = off["end_s"].to_numpy(), np.append(off["start_s"].to_numpy(), np.inf)
     next_ = begins[np.searchsorted(until, start_s, side="right")]  # the first that ends after the start
-    late = np.flatnonzero(next_ < np.where(np.isnan(end_s), ends_s, end_s))
-    if len(late):
-        label = e.workload.label(int(runs["row"].to_numpy()[late[0]]))
-        what = f"{label} starts at {start_s[late[0]]} s on machine {machine}"
-        raise IllegalScheduleError("offline", f"{what}, and is still there when it is off at {next_[late[0]]} s")
+    late = next_ < np.where(np.isnan(end_s), ends_s, end_s)
+    text = "starts at {start_s} s on machine {machine}, and is still there when it is off at {off_s} s"
+    e.refuse_first("offline", late, runs, text, off_s=next_)
 
 
 def _prove_losses(e: Evidence, used: "pd.DataFrame", window: tuple[float, float]) -> None:
@@ -384,10 +370,9 @@ def _work(e: Evidence) -> None:
     row, start_s, work_s = a.row[ran], a.start_s[ran], a.work_s[ran]
     end_s = np.where(np.isnan(a.end_s[ran]), e.window[1], a.end_s[ran])
     close = rounding_s(start_s, end_s)
-    odd = np.flatnonzero(~((work_s >= -close) & (work_s <= end_s - start_s + close)))
-    if len(odd):
-        label = e.workload.label(int(row[odd[0]]))
-        raise IllegalScheduleError("work", f"{label} did {work_s[odd[0]]} s of work in less time, or less than 0")
+    odd = ~((work_s >= -close) & (work_s <= end_s - start_s + close))
+    columns = {"row": row, "work_s": work_s}
+    e.refuse_first("work", odd, columns, "did {work_s} s of work in less time, or less than 0")
     runs, _, come_to = _course(e)
     row, start_s, end_s = runs.row, runs.start_s, runs.end_s
     done = np.bincount(row, runs.work_s * runs.speed, len(e.start_s))
@@ -396,10 +381,9 @@ def _work(e: Evidence) -> None:
     near = np.bincount(row, rounding, len(e.start_s))  # of every attempt
     whole = (e.outcome == COMPLETED) & (e.workload.submit_s >= e.window[0])
     proved = e.counted & (np.bincount(row[~come_to.known], minlength=len(whole)) == 0)
-    odd = np.flatnonzero(proved & ((done > length + near) | (whole & (done < length - near))))
-    if len(odd):
-        label = e.workload.label(int(odd[0]))
-        raise IllegalScheduleError("work", f"{label} of {length[odd[0]]} s did {done[odd[0]]} s of work")
+    odd = proved & ((done > length + near) | (whole & (done < length - near)))
+    columns = {"row": np.arange(len(done)), "length": length, "done": done}
+    e.refuse_first("work", odd, columns, "of {length} s did {done} s of work")
     more = runs.work_s - come_to.work_s
     wrong = (more > rounding) | (~np.isnan(end_s) & (more < -rounding))  # what runs may be known for an earlier instant
     text = "is credited with {work_s} s of work from {start_s} s to {end_s} s, of which {kept_s} s were not lost"
