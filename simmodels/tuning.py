@@ -11,9 +11,9 @@ See `simmodels.policies.selection`.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simmodels.entities.attempt import Attempt
 from simmodels.entities.events import Powered, Routed, Submitted
@@ -23,7 +23,7 @@ from simmodels.entities.tuner import KnobTuner, parted
 from simmodels.errors import RequestError
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import Duration, as_seconds
-from simmodels.ground.numbers import Floats, as_integer, as_seed
+from simmodels.ground.numbers import Floats, Ints, as_integer, as_seed
 from simmodels.policies.order import Order
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.selection import Strategy
@@ -34,7 +34,8 @@ from simmodels.units import DAY
 from simmodels.work.workflow import Workflow
 from simmodels.work.workload import Job, Workload, WorkloadLike
 
-Columns = tuple[Floats, Floats, Floats, NDArray[np.int64]]
+_SIMULATED: Final = ("job_id", "submit_s", "runtime_s", "estimate_s", "cores")
+"""What simulations know of a job: neither its user nor further columns."""
 
 
 class Feedback:
@@ -80,25 +81,18 @@ def _require_no_limits(options: QueueOptions) -> None:
         raise RequestError(what, "leave the limits out, or choose another strategy")
 
 
-def _workload(columns: Columns) -> Workload:
-    """Return jobs as a workload: the order of arrival is that of the columns."""
-    submit_s, runtime_s, estimate_s, cores = columns
-    return Workload(np.arange(len(submit_s)), submit_s, runtime_s, estimate_s, cores)
-
-
-def _preloaded(waiting: Columns, started: Columns, begin_s: float) -> Columns:
+def _preloaded(waiting: Workload, started: Workload, begin_s: float) -> Workload:
     """Return the jobs of a simulation that begins with a queue: what waits, then what started."""
-    submit_s, runtime_s, estimate_s, cores = (np.concatenate(pair) for pair in zip(waiting, started, strict=True))
-    submit_s[: len(waiting[0])] = begin_s
-    submit_s = np.maximum(submit_s, begin_s)
-    order = np.argsort(submit_s, kind="stable")
-    return submit_s[order], runtime_s[order], estimate_s[order], cores[order]
+    jobs = Workload.concat((waiting, started))
+    submit_s = np.maximum(jobs.submit_s, begin_s)
+    submit_s[: len(waiting)] = begin_s
+    return replace(jobs, submit_s=submit_s).take(np.argsort(submit_s, kind="stable"))
 
 
-def _simulated(jobs: Columns, strategy: Strategy, cores: int, options: QueueOptions) -> Floats:
+def _simulated(jobs: Workload, strategy: Strategy, cores: int, options: QueueOptions) -> Floats:
     """Return float64[orders, jobs], the waits of jobs on an empty machine under each order of a strategy."""
     orders = tuple(strategy.choices)
-    return Feedback(_workload(jobs), cores=cores, options=options, orders=orders).waits_s(0, len(jobs[0]))
+    return Feedback(jobs, cores=cores, options=options, orders=orders).waits_s(0, len(jobs))
 
 
 # -- the SimPy engine ------------------------------------------------------------------------------
@@ -214,24 +208,18 @@ class Tuner(KnobTuner):
         """Return the waits in a period under each order; None if the strategy does not simulate."""
         if not self.strategy.simulates:
             return None
-        jobs = _columns(self._submitted_until(end_s))
+        jobs = _workload(self._submitted_until(end_s))
         if getattr(self.strategy, "preload", False):
             begun = [attempt.submitted for attempt in sorted(started, key=lambda attempt: attempt.slot)]
-            jobs = _preloaded(_columns(self._queue.queued), _columns(begun), begin_s)
-        cores = max(self._mean_cores(begin_s, end_s), *jobs[-1].tolist(), 1)
+            jobs = _preloaded(_workload(self._queue.queued), _workload(begun), begin_s)
+        cores = max(self._mean_cores(begin_s, end_s), *jobs.cores.tolist(), 1)
         return _simulated(jobs, self.strategy, cores, self._queue.options)
 
 
-def _columns(jobs: Sequence[Job]) -> Columns:
-    """Return the columns of jobs."""
-    rows = [(job.submit_s, job.runtime_s, job.estimate_s, job.cores) for job in jobs]
-    submit_s, runtime_s, estimate_s, cores = zip(*rows, strict=True) if rows else ((), (), (), ())
-    return (
-        np.array(submit_s, np.float64),
-        np.array(runtime_s, np.float64),
-        np.array(estimate_s, np.float64),
-        np.array(cores, np.int64),
-    )
+def _workload(jobs: Sequence[Job]) -> Workload:
+    """Return what simulations know of jobs, in order; `Workload.of` would take an empty list for one of workflows."""
+    columns: dict[str, Any] = {name: np.array([getattr(job, name) for job in jobs]) for name in _SIMULATED}
+    return Workload(**columns)
 
 
 # -- the compiled engine -----------------------------------------------------------------------------
@@ -323,7 +311,9 @@ def replay_tuned(
     if not strategy.simulates or getattr(strategy, "preload", False):
         feedback = None
     elif feedback is None:
-        feedback = Feedback(_workload(replay.columns), cores=cores, options=options, orders=tuple(strategy.choices))
+        feedback = Feedback(
+            _jobs_at(replay, np.arange(slots)), cores=cores, options=options, orders=tuple(strategy.choices)
+        )
     # The clock begins at the trace's zero, as in `simmodels.simulate`: periods that are over by then are not reported.
     passed = max(0, math.floor((float(submit_s.min(initial=0.0)) - from_s) / period_s))
     replay.run(from_s + passed * period_s)
@@ -354,13 +344,14 @@ def replay_tuned(
         if feedback is not None:
             simulated_s = feedback.waits_s(first, arrived)
         elif strategy.simulates:
-            waiting = _taken(replay.columns, replay.waiting_slots())
-            preloaded = _preloaded(waiting, _taken(replay.columns, np.sort(started)), begin_s)
+            waiting = _jobs_at(replay, replay.waiting_slots())
+            preloaded = _preloaded(waiting, _jobs_at(replay, np.sort(started)), begin_s)
             simulated_s = _simulated(preloaded, strategy, cores, replay.options)
         tuning_run.learn(math.fsum(replay.start_s[counted] - submit_s[counted]), len(counted), simulated_s)
 
 
-def _taken(columns: Columns, slots: NDArray[np.int64]) -> Columns:
-    """Return the columns of some slots."""
-    submit_s, runtime_s, estimate_s, cores = columns
-    return submit_s[slots], runtime_s[slots], estimate_s[slots], cores[slots]
+def _jobs_at(replay: Replay, slots: Ints) -> Workload:
+    """Return what simulations know of the jobs of some slots."""
+    jobs = replay.jobs_at(slots)
+    columns: dict[str, Any] = {name: getattr(jobs, name) for name in _SIMULATED}
+    return Workload(**columns)
