@@ -57,7 +57,7 @@ def _drawn(draw: random.Random) -> Described:
         return _sites(draw)
     many = 1 if front == "one" else draw.randint(1, 3) if front == "auction" else draw.randint(2, 3)
     auctioned = front in {"auction", "before auctions"}
-    kinds = front == "auction" and draw.random() < 0.3
+    kinds = front in {"auction", "forwarding"} and draw.random() < 0.3
     clusters = [_cluster(draw, auctioned=auctioned, kinds=kinds) for _ in range(many)]
     model: Described = {
         "front": front,

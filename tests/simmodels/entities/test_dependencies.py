@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simmodels as sm
-from tests.model_scripts import machines_on, queue_on, recorded, scheduled
-from tests.own_schedulers import AsTheyCome
+from tests.model_scripts import machines_on, queue_on, recorded
 from tests.refused import refused
 
 
@@ -53,34 +52,6 @@ def test_the_schedule_is_that_of_rigid_jobs_that_are_submitted_when_tasks_are(
     tasks = schedule.tasks
     started = dict(zip(zip(tasks["job_id"], tasks["task"], strict=True), tasks["start_s"], strict=True))
     assert [started[job.job_id, str(job.task)] for _, job in sent] == rigid.start_s.tolist()
-    assert (schedule.workflows["outcome"] == "finished").all()
-
-
-@given(
-    flows=FLOWS,
-    rows=ROWS,
-    kind=st.sampled_from(["easy", "conservative", AsTheyCome, sm.FirstFit, sm.TargetAsap]),
-    router=st.sampled_from([None, sm.RoundRobin, sm.LeastLoaded, sm.EarliestStart]),
-    steps=st.lists(st.tuples(st.integers(1, 60), st.integers(0, 3)), max_size=4, unique_by=lambda step: step[0]),
-)
-def test_before_any_scheduler_on_changing_machines_all_are_done_in_order(
-    flows: list[sm.Workflow], rows: Rows, kind: Any, router: type[sm.Router] | None, steps: list[tuple[int, int]]
-) -> None:
-    submit_s, runtime_s, cores = zip(*sorted(rows), strict=True)
-    log = sm.Workload(range(len(rows)), submit_s, runtime_s, runtime_s, cores)
-    env = sm.Environment()
-    into: list[Any] = []
-    for name in "ab"[: 1 if router is None else 2]:
-        cluster = sm.Cluster(env, name, machines=3, cores_per_machine=4)
-        table = [sm.CapacityChange(0, 3), *(sm.CapacityChange(at_s, machines) for at_s, machines in sorted(steps))]
-        sm.TraceCapacity(env, cluster, [*table, sm.CapacityChange(100, 3)])
-        if isinstance(kind, str):
-            into.append(sm.QueueScheduler(env, cluster, backfilling=kind))  # type: ignore[arg-type]
-        else:
-            into.append(kind(env, cluster, **({"reference": log} if kind is sm.TargetAsap else {})))
-    first = into[0] if router is None else router(env, into)
-    schedule = scheduled(first, log, flows, whole=True)
-    assert set(schedule.outcome) == {0}
     assert (schedule.workflows["outcome"] == "finished").all()
 
 

@@ -289,45 +289,6 @@ def test_routers_stand_before_auctioneers_and_those_of_clusters_predict_nothing(
         sm.EarliestStart(env, [sm.RoundRobin(env, auctions())])
 
 
-@given(
-    jobs=st.lists(flows(), min_size=1, max_size=6),
-    rows=ROWS,
-    bid=st.sampled_from(["FIFO", "PVR", "P-SLR", early_end]),
-    rules=st.fixed_dictionaries(
-        {"network": st.sampled_from(["cluster", "kind", "none"]), "rebalance_s": st.sampled_from([None, 1.0, 7.5])}
-    ),
-    kind=st.sampled_from(["none", "greedy", "easy", "conservative", sm.FirstFit, sm.TargetAsap]),
-    steps=st.lists(st.tuples(st.integers(1, 60), st.integers(0, 3)), max_size=4, unique_by=lambda step: step[0]),
-    back=st.booleans(),
-)
-def test_whatever_is_forwarded_is_done_in_order_and_once(
-    jobs: list[sm.Workflow], rows: Rows, bid: Any, rules: dict[str, Any], kind: Any, steps: list[Any], back: bool
-) -> None:
-    """If machines that went do not come back, some jobs may wait for good; the run ends all the same."""
-    work = work_of([(submit, runtime + 1, more, cores) for submit, runtime, more, cores in rows])
-    env = sm.Environment()
-    clusters = [sm.Cluster(env, f"c{i}", machines=3, cores_per_machine=4, kind=each) for i, each in enumerate("AAB")]
-    clusters.append(sm.Cluster(env, "c3", machines=3, cores_per_machine=4))
-    table = [sm.CapacityChange(at_s, machines) for at_s, machines in sorted(steps)]
-    sm.TraceCapacity(env, clusters[0], [*table, sm.CapacityChange(100, 3 if back else 0)])
-    if isinstance(kind, str):
-        into: list[Any] = [sm.QueueScheduler(env, cluster, backfilling=kind) for cluster in clusters]
-    else:
-        options = {} if kind is sm.FirstFit else {"reference": work}
-        into = [kind(env, cluster, **options) for cluster in clusters]
-    auction = sm.Auctioneer(env, into, bid=bid, forward=True, **rules)
-    flows_ = [dataclasses.replace(flow, job_id=100 + i) for i, flow in enumerate(jobs)]
-    schedule = scheduled(auction, flows_, work)
-    assert set(schedule.workflows["outcome"]) <= {"finished", "starved"} | (set() if back else {"unfinished"})
-    if not back:
-        return
-    assert set(rigid_jobs(schedule)["outcome"]) == {"completed"}
-    finished = schedule.workflows.set_index("job_id")["outcome"] == "finished"
-    tasks = schedule.tasks[schedule.tasks["job_id"].isin(finished[finished].index)]
-    assert set(tasks["outcome"]) <= {"completed"}
-    assert not any(scheduler.waiting for scheduler in into)
-
-
 # -- what is refused ------------------------------------------------------------------------------------
 
 
