@@ -1,8 +1,7 @@
 # ruff: noqa: ANN401  options of any type are handed through
-"""Machines that are switched on and off at random: what must hold whatever happens."""
+"""Machines that are switched on and off by tables, walks and scripts."""
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,19 +10,14 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.entities.environment import Process
-from tests.model_scripts import machines_on
+from tests.model_scripts import machines_on, scheduled
 from tests.refused import refused
 
-if TYPE_CHECKING:
-    from simmodels.entities.attempt import Attempt
-
 MACHINES, CORES = 3, 2
-END_S = 60.0  # by then all machines are on for good
 
 jobs = st.lists(
     st.tuples(st.integers(0, 20), st.integers(0, 9), st.integers(0, 12), st.integers(1, MACHINES * CORES)), max_size=9
 )
-plans = st.lists(st.tuples(st.integers(0, 40), st.integers(0, MACHINES - 1), st.booleans()), max_size=12)
 options = st.fixed_dictionaries(
     {
         "order": st.sampled_from(["FCFS", "SPF", "LCFS", "SEXP", "RANDOM"]),
@@ -36,74 +30,12 @@ options = st.fixed_dictionaries(
 )
 
 
-class Model:
-    """A model with machines that are switched on and off, and notes of all that happened."""
-
-    def __init__(
-        self, rows: list[tuple[int, int, int, int]], plan: list[tuple[int, int, bool]], how: dict[str, object]
-    ) -> None:
-        self.env = sm.Environment(seed=1)
-        self.cluster = sm.Cluster(self.env, "green", machines=MACHINES, cores_per_machine=CORES)
-        self.scheduler = sm.QueueScheduler(self.env, self.cluster, **how)
-        columns = np.array(rows, np.int64).reshape(-1, 4).T
-        self.log = sm.Workload(np.arange(len(rows)), *columns)
-        sm.Source(self.env, self.log, into=self.scheduler)
-        self.recorder = sm.Recorder(self.env)
-        self.off_spans: dict[int, list[list[float]]] = {index: [] for index in range(MACHINES)}
-        self.ran: list[Attempt] = []
-        self.env.on(sm.Powered, lambda event: self.see_power(event.machine))
-        self.env.on(sm.Ended, lambda event: self.ran.append(event.attempt))
-        for instant, index, on in [*sorted(plan), *((END_S, index, True) for index in range(MACHINES))]:
-            machine = self.cluster.machines[index]
-            switch = machine.power_on if on else machine.power_off
-            self.env.at(float(instant)).callbacks.append(lambda _, switch=switch: switch())
-        self.env.run()
-
-    def see_power(self, machine: sm.Machine) -> None:
-        if machine.is_on:
-            self.off_spans[machine.index][-1][1] = self.env.now
-        else:
-            self.off_spans[machine.index].append([self.env.now, math.inf])
-
-
-@given(jobs, plans, options)
-def test_jobs_complete_on_machines_that_are_on_and_are_lost_with_one_of_their_own(
-    rows: Any, plan: Any, how: Any
-) -> None:
-    model = Model(rows, plan, how)
-    schedule = model.recorder.schedule().validate()
-    assert (schedule.outcome < 2).all()
-    assert model.scheduler.waiting == []
-    assert not model.cluster.running
-    assert model.cluster.free_cores == MACHINES * CORES
-    assert [machine.free_cores for machine in model.cluster.machines] == [CORES] * MACHINES
-    uses: dict[int, list[tuple[float, float, int]]] = {index: [] for index in range(MACHINES)}
-    for attempt in model.ran:
-        assert sum(cores for _, cores in attempt.places) == attempt.job.cores
-        for machine, cores in attempt.places:
-            uses[machine.index].append((attempt.start_s, attempt.end_s, cores))
-            for off, on in model.off_spans[machine.index]:
-                assert attempt.end_s <= off or attempt.start_s >= on, (attempt, machine)
-    for of_machine in uses.values():
-        for start, _, _ in of_machine:
-            assert sum(cores for first, last, cores in of_machine if first <= start < last) <= CORES
-    attempts = schedule.runs
-    assert len(attempts) == len(model.ran)
-    for _, of_job in attempts.groupby("job_id"):
-        assert of_job["attempt"].tolist() == list(range(1, len(of_job) + 1))
-        assert (of_job["outcome"].to_numpy()[:-1] == 2).all()
-        assert of_job["outcome"].to_numpy()[-1] < 2
-    for attempt in model.ran:
-        if attempt.outcome is sm.Outcome.LOST:
-            gone = [off for machine, _ in attempt.places for off, _ in model.off_spans[machine.index]]
-            assert attempt.end_s in gone
-
-
 @given(jobs, options)
 def test_machines_that_are_never_switched_are_a_pool(rows, how) -> None:  # noqa: ANN001
-    model = Model(rows, [], how)
-    expected = sm.simulate(model.log, cores=MACHINES * CORES, seed=1, **how)
-    assert model.recorder.schedule().start_s.tolist() == expected.start_s.tolist()
+    log = sm.Workload(np.arange(len(rows)), *np.array(rows, np.int64).reshape(-1, 4).T)
+    env, cluster = machines_on(MACHINES, CORES, seed=1)
+    found = scheduled(sm.QueueScheduler(env, cluster, **how), log)
+    assert found.start_s.tolist() == sm.simulate(log, cores=MACHINES * CORES, seed=1, **how).start_s.tolist()
 
 
 def switched_by(table: sm.Capacity, until: float, *, start: float = 0.0, **how: float) -> list[tuple[float, int]]:
