@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 
-import hypothesis.strategies as st
 import pytest
-from hypothesis import given
 
 import simmodels as sm
-from tests.model_scripts import machines_on, recorded, rigid, scheduled
+from tests.model_scripts import machines_on, recorded, scheduled
 
 Make = Callable[[sm.Environment, sm.Cluster], sm.Scheduler]
 
@@ -18,22 +16,6 @@ def test_machines_wake_for_jobs_that_wait_for_an_auction() -> None:
     auction = sm.Auctioneer(env, [sm.QueueScheduler(env, cluster)])
     assert scheduled(auction, sm.Workload([1, 2], [0, 100], [5, 7], [5, 7], [1, 4])).start_s.tolist() == [0, 105]
     assert [machine.state for machine in saving.asleep] == ["off", "off"]
-
-
-JOBS = st.lists(st.tuples(st.integers(0, 99), st.integers(1, 30), st.integers(1, 2)), min_size=1, max_size=20)
-
-
-@pytest.mark.parametrize("scheduler", [sm.QueueScheduler, sm.FirstFit])
-@given(jobs=JOBS, after_s=st.integers(0, 30), boot_s=st.integers(0, 9), awake=st.integers(0, 3))
-def test_every_job_is_done_and_sleeping_costs_at_most_the_boots(
-    scheduler: Make, jobs: list[tuple[float, float, int]], after_s: int, boot_s: int, awake: int
-) -> None:
-    env, cluster = machines_on(3, 2)
-    sm.SleepWhenIdle(env, cluster, after_s=after_s, boot_s=boot_s, awake=awake)
-    schedule = scheduled(scheduler(env, cluster), rigid(*sorted(jobs)), whole=True)
-    assert (schedule.outcome == 0).all()
-    if awake == 3:
-        assert schedule.off_spans.empty
 
 
 @pytest.mark.parametrize("kind", ["queue", "auction"])

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable
 
-import hypothesis.strategies as st
 import pytest
-from hypothesis import given
 
 import simmodels as sm
 from simmodels.clusters.capacity import Mode
@@ -107,23 +105,3 @@ def test_a_changed_job_starts_from_its_beginning() -> None:
 
     schedule = interrupted(Longer, None)
     assert schedule.attempts[["start_s", "end_s"]].to_numpy().tolist() == [[0, 40], [60, 165]]
-
-
-@given(
-    jobs=st.lists(st.tuples(st.integers(0, 40), st.integers(1, 40), st.integers(1, 2)), min_size=1, max_size=8),
-    changes=st.lists(
-        st.tuples(st.integers(1, 60), st.integers(0, 2), st.integers(0, 9)), max_size=6, unique_by=lambda each: each[0]
-    ),
-    saving=st.builds(sm.Checkpoints, st.sampled_from([float("inf"), 5.0, 12.5]), st.integers(0, 3), st.integers(0, 3)),
-    backfilling=st.sampled_from(["none", "greedy", "easy", "conservative"]),
-    mode=st.sampled_from(["kill", "checkpoint", "drain"]),
-)
-def test_no_work_is_lost_or_done_twice(
-    jobs: list[tuple[int, ...]], changes: list[tuple[int, ...]], saving: sm.Checkpoints, backfilling: str, mode: Mode
-) -> None:
-    env, cluster = machines_on(2, 1, checkpoints=saving)
-    table = [sm.CapacityChange(*change, mode) for change in sorted(changes)]
-    sm.TraceCapacity(env, cluster, [sm.CapacityChange(0, 2), *table, sm.CapacityChange(100, 2)])
-    jobs_ = rigid(*((at_s, runs_s, runs_s + 3 * (runs_s % 2), cores) for at_s, runs_s, cores in sorted(jobs)))
-    schedule = scheduled(sm.QueueScheduler(env, cluster, backfilling=backfilling), jobs_, whole=True)  # work adds up
-    assert (schedule.outcome == 0).all()
