@@ -89,6 +89,8 @@ def main() -> None:
     console = Console(width=None if sys.stdout.isatty() else 200)
     rows: dict[str, dict[str, float | str]] = {}
     checkouts = [Path(__file__).parents[1], *([asked.against.resolve()] if asked.against else [])]
+    versions = {"schedlab": __version__, "python": platform.python_version(), "numba": numba.__version__}
+    machine = {"numpy": np.__version__, "simpy": simpy.__version__, "machine": platform.machine()}
     results = {}
     for name in names:
         with console.status(name):
@@ -101,15 +103,13 @@ def main() -> None:
             median["times_other"] = median[by] / other[by]
         walls = [run["wall_s"] for run in runs]
         results[name] = {"median": median, "wall_s": walls}
+        asked.out.parent.mkdir(parents=True, exist_ok=True)  # after each case: all of them take an hour
+        asked.out.write_text(json.dumps({"about": {**versions, **machine}, "results": results}, indent=2) + "\n")
         rows[name] = median | {"min_max": f"{min(walls):.3f}-{max(walls):.3f}"}
         if "busy" in median:
             rows[name]["busy_percent"] = 100 * median["busy"]
         console.print(f"{name}: {median['wall_s']:.3f} s, {median['peak_mb']:,.0f} MB")
     console.print(_table(rows, f"medians of {asked.runs} runs, each in a process of its own"))
-    versions = {"schedlab": __version__, "python": platform.python_version(), "numba": numba.__version__}
-    machine = {"numpy": np.__version__, "simpy": simpy.__version__, "machine": platform.machine()}
-    asked.out.parent.mkdir(parents=True, exist_ok=True)
-    asked.out.write_text(json.dumps({"about": {**versions, **machine}, "results": results}, indent=2) + "\n")
     console.print(f"written: {asked.out}")
 
 
