@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numba
 import numpy as np
@@ -32,7 +32,7 @@ _COLUMNS: Final = (
     ("per s", "jobs_per_s", ",.0f"),
     ("peak MB", "peak_mb", ",.0f"),
     ("mean wait s", "mean_wait_s", ",.1f"),
-    ("busy %", "busy_percent", ".1f"),
+    ("busy", "busy", ".1%"),
     ("read back s", "read_s", ".2f"),
     ("per core s, x reference", "times_reference", ",.1f"),
     ("CPU s, x C program", "times_c", ".2f"),
@@ -56,9 +56,13 @@ def _median(runs: Sequence[Figures]) -> Figures:
     return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
 
 
-def _table(rows: Mapping[str, Mapping[str, float | str]], title: str) -> Table:
+def _table(results: Mapping[str, Mapping[str, Any]], title: str) -> Table:
     """Return the table of the figures of each case; a column that would be empty is left out."""
     table = Table("case", title=title)
+    rows = {
+        name: each["median"] | {"min_max": f"{min(each['wall_s']):.3f}-{max(each['wall_s']):.3f}"}
+        for name, each in results.items()
+    }
     columns = [column for column in _COLUMNS if any(column[1] in figures for figures in rows.values())]
     for heading, _, _ in columns:
         table.add_column(heading, justify="right")
@@ -87,7 +91,6 @@ def main() -> None:
     if asked.against and not (asked.against / "benchmarks").is_dir():
         parser.error(f"--against {asked.against}: no checkout is there, with a folder benchmarks")
     console = Console(width=None if sys.stdout.isatty() else 200)
-    rows: dict[str, dict[str, float | str]] = {}
     checkouts = [Path(__file__).parents[1], *([asked.against.resolve()] if asked.against else [])]
     versions = {"schedlab": __version__, "python": platform.python_version(), "numba": numba.__version__}
     machine = {"numpy": np.__version__, "simpy": simpy.__version__, "machine": platform.machine()}
@@ -101,15 +104,11 @@ def main() -> None:
             other = _median(others[0])
             by = "cpu_s" if "cpu_s" in other else "wall_s"  # an older one measured no CPU time
             median["times_other"] = median[by] / other[by]
-        walls = [run["wall_s"] for run in runs]
-        results[name] = {"median": median, "wall_s": walls}
+        results[name] = {"median": median, "wall_s": [run["wall_s"] for run in runs]}
         asked.out.parent.mkdir(parents=True, exist_ok=True)  # after each case: all of them take an hour
         asked.out.write_text(json.dumps({"about": {**versions, **machine}, "results": results}, indent=2) + "\n")
-        rows[name] = median | {"min_max": f"{min(walls):.3f}-{max(walls):.3f}"}
-        if "busy" in median:
-            rows[name]["busy_percent"] = 100 * median["busy"]
         console.print(f"{name}: {median['wall_s']:.3f} s, {median['peak_mb']:,.0f} MB")
-    console.print(_table(rows, f"medians of {asked.runs} runs, each in a process of its own"))
+    console.print(_table(results, f"medians of {asked.runs} runs, each in a process of its own"))
     console.print(f"written: {asked.out}")
 
 
