@@ -18,6 +18,9 @@ Flags: TypeAlias = NDArray[np.bool_]
 
 INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
+ZERO: Final = np.uint64(0)
+ONE: Final = np.uint64(1)
+"""For places that are unsigned: of a signed one, compiled code asks at each look whether it counts from the end."""
 MOST: Final = 2**53
 """Whole numbers up to this are exact as floats; from here on the next float is more than 1 away."""
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from simmodels.ground.compiled import compilable, compiled, inlined
-from simmodels.ground.numbers import Floats
+from simmodels.ground.numbers import ONE, ZERO, Floats
 
 _BLOCK: Final = 128
 _HALVES: Final = 128
@@ -107,8 +107,7 @@ def _parted(values: Any, low: Any, high: Any, pivot: Any, rule: Any) -> Any:  # 
 @compiled
 def _settle(values: Any, places: Any) -> Any:  # noqa: ANN401  as above
     """Do what `settle` does, in O(values), whatever their order: what parts them is drawn, the same each time."""
-    low, high, one = np.uint64(0), np.uint64(0), np.uint64(1)  # unsigned: none counts from the end
-    draw = one
+    low, high, draw = ZERO, ZERO, ONE
     count = _parted(values, low, np.uint64(values.size), 0.0, _NUMBERS)  # what is NaN comes last
     for each in places:
         place = np.uint64(each)
@@ -116,7 +115,7 @@ def _settle(values: Any, places: Any) -> Any:  # noqa: ANN401  as above
             continue
         low, high = high, count
         while high - low > _FEW:
-            draw = draw * _TIMES + one
+            draw = draw * _TIMES + ONE
             pivot = values[low + (draw >> _HIGH) % (high - low)]
             cut = _parted(values, low, high, pivot, _BELOW)
             if place < cut:

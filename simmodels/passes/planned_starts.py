@@ -24,7 +24,7 @@ from typing import Final
 import numpy as np
 
 from simmodels.ground.compiled import compiled, inlined
-from simmodels.ground.numbers import INT64_MAX
+from simmodels.ground.numbers import INT64_MAX, ONE, ZERO
 from simmodels.ground.signals import heed_signals
 from simmodels.passes.machines import know_nothing, load_of
 from simmodels.structures.placement_state import LENGTHS, NOWHERE, TARGET_STRETCH
@@ -77,9 +77,9 @@ def _first(likely, n, at, least, by_rank, left_first):
     if likely[at] == least:
         return at
     if by_rank:
-        i = np.uint64(0)
+        i = ZERO
         while likely[i] != least:
-            i += np.uint64(1)
+            i += ONE
         return np.int64(i)
     k = 1
     while True:

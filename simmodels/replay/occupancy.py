@@ -7,7 +7,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled, inlined
-from simmodels.ground.numbers import INT64_MAX
+from simmodels.ground.numbers import INT64_MAX, ONE
 from simmodels.passes import switching
 from simmodels.replay.runs import begin_run, lose_run
 from simmodels.replay.sleep import note_idle
@@ -23,7 +23,6 @@ class Occupancy(Handle):
 
 _RUNS: Final = 10  # as many runs of machines has a job of the fullest log, on average
 
-_ONE: Final = np.uint64(1)
 OCCUPANCY: Final = Structure(
     Occupancy,
     [
@@ -175,7 +174,7 @@ def occupy_lowest(occupancy, cluster, need):
             while each < stop and need >= cores and free[each] == cores:
                 free[each] = 0
                 need -= cores
-                each += _ONE
+                each += ONE
             last = np.int64(each)
             runs = _give(given, first, runs, machine, last - machine, cores)
         listed[block] &= ~span(at, last - machine)

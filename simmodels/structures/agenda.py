@@ -1,21 +1,17 @@
 """An agenda: a binary heap of instants, each with a number, in two arrays; the earliest first, ties by number."""
 
-from typing import Final
-
 import numpy as np
 
 from simmodels.ground.compiled import compiled
-
-_FIRST: Final = np.uint64(0)  # places are unsigned: else each look asks whether it counts from the end
-_ONE: Final = np.uint64(1)
+from simmodels.ground.numbers import ONE, ZERO
 
 
 @compiled
 def push(times, numbers, size, time, number):
     """Put an instant with its number into an agenda of `size` entries; there is room."""
     at = np.uint64(size)
-    while at > _FIRST:
-        parent = (at - _ONE) >> _ONE
+    while at > ZERO:
+        parent = (at - ONE) >> ONE
         if times[parent] < time or (times[parent] == time and numbers[parent] < number):
             break
         times[at] = times[parent]
@@ -29,15 +25,15 @@ def push(times, numbers, size, time, number):
 def pop(times, numbers, size):
     """Take the earliest instant out of an agenda of `size` entries; return its number."""
     first = numbers[0]
-    last = np.uint64(size) - _ONE
+    last = np.uint64(size) - ONE
     time = times[last]
     number = numbers[last]
-    at = _FIRST
+    at = ZERO
     while True:
-        child = at + at + _ONE
+        child = at + at + ONE
         if child >= last:
             break
-        other = child + _ONE
+        other = child + ONE
         if other < last and (
             times[other] < times[child] or (times[other] == times[child] and numbers[other] < numbers[child])
         ):

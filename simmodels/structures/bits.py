@@ -7,10 +7,10 @@ from numba import types
 from numba.extending import intrinsic
 
 from simmodels.ground.compiled import compiled
+from simmodels.ground.numbers import ONE
 
 WORD: Final = 64
 """How many numbers a word holds."""
-_ONE: Final = np.uint64(1)
 _ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -45,4 +45,4 @@ def from_on(word, first):
 @compiled
 def has(word, number):
     """Return whether a number is in a word."""
-    return (word >> np.uint64(number)) & _ONE != 0
+    return (word >> np.uint64(number)) & ONE != 0

@@ -4,14 +4,10 @@ A heap is ``items[:size]`` (numbers), ``key`` (by number) and ``place`` (by numb
 none); so any entry can be taken out in O(log size), and many heaps can share `key` and `place`.
 """
 
-from typing import Final
-
 import numpy as np
 
 from simmodels.ground.compiled import compiled
-
-_FIRST: Final = np.uint64(0)  # places are unsigned, as in `simmodels.structures.agenda`
-_ONE: Final = np.uint64(1)
+from simmodels.ground.numbers import ONE, ZERO
 
 
 @compiled
@@ -25,8 +21,8 @@ def before(key, one, other):
 def _rise(items, at, key, place):
     at = np.uint64(at)
     moving = items[at]
-    while at > _FIRST:
-        parent = (at - _ONE) >> _ONE
+    while at > ZERO:
+        parent = (at - ONE) >> ONE
         other = items[parent]
         if not before(key, moving, other):
             break
@@ -42,11 +38,11 @@ def _sink(items, size, at, key, place):
     at, end = np.uint64(at), np.uint64(size)
     moving = items[at]
     while True:
-        child = at + at + _ONE
+        child = at + at + ONE
         if child >= end:
             break
-        if child + _ONE < end and before(key, items[child + _ONE], items[child]):
-            child += _ONE
+        if child + ONE < end and before(key, items[child + ONE], items[child]):
+            child += ONE
         other = items[child]
         if not before(key, other, moving):
             break

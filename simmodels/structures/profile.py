@@ -13,6 +13,7 @@ from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled, inlined
+from simmodels.ground.numbers import ONE
 from simmodels.structures.structure import F1, I1, Handle, Structure, columns_by
 
 
@@ -73,11 +74,10 @@ def _move(time, free, first, n, to):
             free[there + i] = free[here + i]
     else:
         there, here = np.uint64(to + n), np.uint64(first + n)
-        one = np.uint64(1)
         for i in range(count):
-            time[there - i - one] = time[here - i - one]
+            time[there - i - ONE] = time[here - i - ONE]
         for i in range(count):
-            free[there - i - one] = free[here - i - one]
+            free[there - i - ONE] = free[here - i - ONE]
 
 
 @compiled
@@ -217,18 +217,18 @@ def find(time, free, at, n, start, cores, duration, limit):
     """
     i = np.uint64(_segment(time, at, n, start))
     s = max(start, time[i])
-    over, one = np.uint64(n + at), np.uint64(1)  # unsigned, as in `_move`
+    over = np.uint64(n + at)  # unsigned, as in `_move`
     while True:
         while i < over and free[i] < cores:
-            i += one
+            i += ONE
             if i < over:
                 s = time[i]
         if i == over or s >= limit:  # no other begins before the limit
             return np.inf, np.int64(over), np.int64(over)
         until = lasts_until(s, duration)
-        j = i + one
+        j = i + ONE
         while j < over and time[j] < until and free[j] >= cores:
-            j += one
+            j += ONE
         if j == over or time[j] >= until:
             return s, np.int64(i), np.int64(j)
         # Too few from j on, so no hole begins before j's end.
