@@ -151,17 +151,7 @@ def set_rows(queue, rows, backfill_rows):
 
 
 @compiled
-def new_queue(
-    free,
-    cores,
-    columns,
-    rows,
-    rules,
-    limited,
-    limits,
-    shared,
-    fair,
-):
+def new_queue(free, cores, columns, rows, rules, limited, limits, shared, fair):
     """Return an empty queue; `simmodels.policies.queue_options.QueueOptions.open` has its parameters."""
     made = structref.new(QUEUE_STATE)
     made.submit, made.runtime, made.estimate, made.draw = columns
