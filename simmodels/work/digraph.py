@@ -3,6 +3,8 @@
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from simmodels.errors import ImpossibleJobError, RequestError, brief, must_be
 from simmodels.ground.later import nx
 from simmodels.ground.numbers import as_float
@@ -23,7 +25,7 @@ def workflow_columns(given: object, job_id: int | None, submit_s: float | None) 
     if not given:
         raise RequestError("the graph of a workflow must have at least one node (got none)")
     number: Any = given.graph.get("job_id", 1) if job_id is None else job_id
-    if not isinstance(number, Integral) or isinstance(number, bool):
+    if not (isinstance(number, Integral) and _is_number(number)):
         raise RequestError(must_be("job_id", "an integer", number))
     instant_s: Any = given.graph.get("submit_s", 0.0) if submit_s is None else submit_s
     if not _is_number(instant_s):
@@ -71,4 +73,4 @@ def _names(job_id: int, nodes: list[object]) -> tuple[str, ...]:
 
 def _is_number(value: object) -> bool:
     """Return whether a value is a number; NaN is one, which the class refuses by name, as it does infinity."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return isinstance(value, Real) and not isinstance(value, bool | np.timedelta64)

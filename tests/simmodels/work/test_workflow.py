@@ -223,6 +223,8 @@ def tasks(*nodes: object, edges: list[tuple[object, object]]) -> nx.DiGraph:
         ([("a", "b")], "the graph of a workflow must be a networkx.DiGraph (got [('a', 'b')])"),
         (nx.DiGraph(), "the graph of a workflow must have at least one node (got none)"),
         (nx.DiGraph({0: []}, job_id="7"), "job_id must be an integer (got '7')"),
+        (nx.DiGraph({0: []}, job_id=np.timedelta64(7, "s")), "job_id must be an integer (got datetime.timedelta"),
+        (task(runtime_s=np.timedelta64(5, "s")), "job 7: runtime_s of task a must be a number (got datetime.timedelta"),
         (nx.DiGraph({0: []}, submit_s=None), "submit_s must be a number of seconds (got None)"),
     ],
 )
