@@ -9,7 +9,7 @@ import numpy as np
 from simmodels.ground.compiled import compiled
 from simmodels.passes.keys import key_of, refuse
 from simmodels.passes.machines import first_fitting, run
-from simmodels.structures.sorted_blocks import insert, least_of, refill, remove, slots_of, sort_pairs
+from simmodels.structures.sorted_blocks import insert, next_block, refill, remove, slots_of, sort_pairs
 
 
 @compiled
@@ -62,18 +62,15 @@ def refill_machine(state, machine, now):
     if state.moving:
         sort_again(state, now)
     waiting, free = state.waiting, state.free
-    chain, count = waiting.chain, waiting.count  # read once: most blocks are passed over
     # What starts stays in the list until all is looked at, so that places in it stay right.
     first = state.count
-    for c in range(waiting.blocks):
-        b = chain[c]
-        if least_of(waiting, b) > free[machine]:
-            continue
-        for i in range(count[b]):
+    c = next_block(waiting, 0, free[machine])
+    while c < waiting.blocks and free[machine] > 0:
+        b = waiting.chain[c]
+        for i in range(waiting.count[b]):
             if waiting.entries[b, i].cores <= free[machine]:  # `run` takes the cores
                 run(state, waiting.entries[b, i].slot, machine, now, 0)
-        if free[machine] == 0:
-            break
+        c = next_block(waiting, c + 1, free[machine])
     _take_out(state, first)
 
 
@@ -82,18 +79,16 @@ def refill_all(state, now):
     """Start every job that fits somewhere, in the queue's order, each on the first machine in fill order that fits."""
     if state.moving:
         sort_again(state, now)
-    waiting = state.waiting
+    waiting, tree = state.waiting, state.tree  # the root has the most free cores of a machine
     first = state.count
-    for c in range(waiting.blocks):
+    c = next_block(waiting, 0, tree[1])
+    while c < waiting.blocks and tree[1] > 0:
         b = waiting.chain[c]
-        if least_of(waiting, b) > state.tree[1]:  # the root has the most free cores of a machine
-            continue
         for i in range(waiting.count[b]):
-            if waiting.entries[b, i].cores <= state.tree[1]:
+            if waiting.entries[b, i].cores <= tree[1]:
                 slot = waiting.entries[b, i].slot
                 run(state, slot, first_fitting(state, state.cores[slot]), now, 0)
-        if state.tree[1] <= 0:
-            break
+        c = next_block(waiting, c + 1, tree[1])
     _take_out(state, first)
 
 

@@ -41,7 +41,7 @@ from simmodels.structures.queue_state import (
     WAITING,
     queue_at,
 )
-from simmodels.structures.sorted_blocks import insert, least_cores, remove, slots_of
+from simmodels.structures.sorted_blocks import insert, next_block, remove, slots_of
 
 
 @compiled
@@ -82,7 +82,7 @@ def next_promise(queue, now):
 @compiled
 def has_fitting(queue):
     """Return whether a waiting job needs no more cores than are free."""
-    return queue.waiting.size > 0 and least_cores(queue.waiting) <= queue.free
+    return next_block(queue.waiting, 0, queue.free) < queue.waiting.blocks
 
 
 # -- in and out of the lists ----------------------------------------------------------------------
@@ -328,7 +328,7 @@ def decide(queue, now, classes):
         return 0
     if queue.threshold < np.inf:  # first, since it changes keys
         judge(queue, now)
-    if classes is None and queue.backfilling != CONSERVATIVE and least_cores(queue.waiting) > queue.free:
+    if classes is None and queue.backfilling != CONSERVATIVE and not has_fitting(queue):
         return 0  # no job fits, whatever the order
     # From here on placed[:begun] are the slots that this decision has started.
     make_scratch(queue)

@@ -1,8 +1,8 @@
 """Sorted blocks: jobs in increasing (key, slot), in blocks that know their least and their sum.
 
 The queue of waiting jobs and the list of running jobs are both kept in it. A scan for "the first job
-that fits" skips whole blocks by their least cores and least estimate, and a search for "when are
-enough cores released" skips them by their sum of cores; so a pass over thousands of waiting jobs
+that fits" skips whole blocks, and groups of blocks, by their least cores and least estimate, and a search for "when
+are enough cores released" skips blocks by their sum of cores; so a pass over thousands of waiting jobs
 reads a few dozen numbers. `benchmarks/replay.py` pays for it; `tests/simmodels/structures` holds it
 equal to a plain sorted list.
 
@@ -10,7 +10,7 @@ A list may have *lanes*, by a number of each slot that the caller keeps: it is i
 
 A *slot* is a job's number in order of arrival, so ties of the key fall to the earlier submit and
 then to the earlier input position. Inserting and removing cost O(log n + block size + number of
-blocks / 64 in practice); a scan costs O(number of blocks + entries of the blocks that may match).
+blocks / 64 in practice); a scan costs O(number of groups + blocks and entries of those that may match).
 """
 
 from typing import Final
@@ -27,6 +27,9 @@ from simmodels.structures.structure import F1, I1, W1, Handle, Structure, column
 BLOCK: Final = 64
 """Entries a block; 32 to 128 measured alike, smaller and larger slower."""
 
+_GROUP: Final = 64
+"""Blocks of the chain a group; a list that has no more than one keeps nothing of it."""
+
 
 class SortedBlocks(Handle):
     """A Python handle on an ordered list; made by `new_sorted_blocks`, used inside compiled code."""
@@ -35,7 +38,7 @@ class SortedBlocks(Handle):
 ENTRY: Final = np.dtype([("key", np.float64), ("slot", np.int64), ("cores", np.int64), ("estimate", np.float64)])
 
 _UNKNOWN: Final = INT64_MIN
-"""Stands for the least cores of a block that lost an entry of the least cores, or estimate: who asks looks for it."""
+"""Stands for the least cores of a block, or group, that may have lost that or its least estimate: who asks looks."""
 
 SORTED_BLOCKS: Final = Structure(
     SortedBlocks,
@@ -46,6 +49,8 @@ SORTED_BLOCKS: Final = Structure(
         ("min_estimate", F1, "block"),
         ("sum_cores", I1, "block"),
         ("chain", W1),  # block numbers in order; the free ones behind them
+        ("group_cores", I1),  # the least of each group, in a list of several: see `_skip_groups`
+        ("group_estimate", F1),
         ("blocks", types.int64),  # how many of the chain are in use
         ("size", types.int64),  # entries in all
     ],
@@ -62,6 +67,8 @@ def new_sorted_blocks(blocks):
     made.chain = np.empty(blocks, np.uint64)
     for b in range(blocks):
         made.chain[b] = b
+    made.group_cores = np.full(1 + blocks // _GROUP, _UNKNOWN)
+    made.group_estimate = np.empty(1 + blocks // _GROUP)
     return made
 
 
@@ -118,6 +125,16 @@ def _grow(ordered):
     for b in range(old, new):
         chain[b] = b
     ordered.chain = chain
+    ordered.group_cores = np.full(1 + new // _GROUP, _UNKNOWN)
+    ordered.group_estimate = np.empty(1 + new // _GROUP)
+
+
+@compiled
+def _shift(ordered, c):
+    """Forget the least of all groups whose blocks change: from the one before place `c` of the chain on."""
+    first = max(c - 1, 0) // _GROUP if ordered.blocks > _GROUP + 1 else 0  # the first may be older than the second
+    for g in range(first, 1 + ordered.blocks // _GROUP):
+        ordered.group_cores[g] = _UNKNOWN
 
 
 @compiled
@@ -130,6 +147,8 @@ def _open_block(ordered, c):
     move(chain, c, ordered.blocks - c, c + 1)
     chain[c] = b
     ordered.blocks += 1
+    if ordered.blocks > _GROUP:
+        _shift(ordered, c)
     ordered.count[b] = 0
     ordered.min_cores[b] = INT64_MAX
     ordered.min_estimate[b] = np.inf
@@ -140,6 +159,8 @@ def _open_block(ordered, c):
 @compiled
 def _close_block(ordered, c):
     """Take the (empty) block at place `c` out of the chain."""
+    if ordered.blocks > _GROUP:
+        _shift(ordered, c)
     chain = ordered.chain
     b = chain[c]
     ordered.blocks -= 1
@@ -251,7 +272,7 @@ def insert(ordered, key, slot, cores, estimate, lane_of=None, lane=0):
     if ordered.blocks == 0:
         _open_block(ordered, 0)
     c, i = seek(ordered, key, slot, lane_of, lane)
-    b = ordered.chain[c]
+    b, g = ordered.chain[c], c // _GROUP  # if the block is split, that of neither half is known
     if ordered.count[b] == BLOCK:
         b, i = _make_room(ordered, c, i)
     entries, place, n = ordered.entries, np.int64(b) * BLOCK + i, ordered.count[b]
@@ -263,6 +284,9 @@ def insert(ordered, key, slot, cores, estimate, lane_of=None, lane=0):
     ordered.count[b] = n + 1
     ordered.min_cores[b] = min(ordered.min_cores[b], cores)
     ordered.min_estimate[b] = min(ordered.min_estimate[b], estimate)
+    if ordered.blocks > _GROUP:
+        ordered.group_cores[g] = min(ordered.group_cores[g], cores)
+        ordered.group_estimate[g] = min(ordered.group_estimate[g], estimate)
     ordered.sum_cores[b] += cores
     ordered.size += 1
 
@@ -284,6 +308,8 @@ def remove(ordered, key, slot, lane_of=None, lane=0):
     ordered.size -= 1
     if cores == ordered.min_cores[b] or estimate == ordered.min_estimate[b]:
         ordered.min_cores[b] = _UNKNOWN
+        if ordered.blocks > _GROUP:
+            ordered.group_cores[c // _GROUP] = _UNKNOWN
     if n == 0 or (n < BLOCK // 4 and c + 1 < ordered.blocks):
         _save_blocks(ordered, c)
     return True
@@ -320,12 +346,47 @@ def refill(ordered, key, slot, cores, estimate, n):
 
 
 @compiled
-def least_cores(ordered):
-    """Return the least number of cores an entry needs (a huge number when there is none)."""
-    least = INT64_MAX
-    for c in range(ordered.blocks):
-        least = min(least, least_of(ordered, ordered.chain[c]))
-    return least
+def _find_least_of_group(ordered, g):
+    """Look for the least of a group, all of whose blocks are in use."""
+    least_cores, least_estimate = INT64_MAX, np.inf
+    for c in range(g * _GROUP, (g + 1) * _GROUP):
+        least_cores = min(least_cores, least_of(ordered, ordered.chain[c]))
+        least_estimate = min(least_estimate, ordered.min_estimate[ordered.chain[c]])
+    ordered.group_cores[g] = least_cores
+    ordered.group_estimate[g] = least_estimate
+
+
+@compiled
+def _skip_groups(ordered, c, free, extra, now, shadow):
+    """Return the place in the chain after those groups, from the one that begins at `c` on, of which no job may start.
+
+    Which may says `next_fitting`. The group before `c`, which has been passed in vain, learns its least: nobody has to
+    look at all its blocks only to find that one of them fits.
+    """
+    if c > 0 and ordered.group_cores[c // _GROUP - 1] == _UNKNOWN:
+        _find_least_of_group(ordered, c // _GROUP - 1)
+    while c < ordered.blocks:
+        lean = ordered.group_cores[c // _GROUP]  # unknown, it is below all
+        if lean <= free and (lean <= extra or now + ordered.group_estimate[c // _GROUP] <= shadow):
+            break
+        c += _GROUP
+    return c
+
+
+@compiled
+def next_block(ordered, c, free):
+    """Return the first place in the chain, from `c` on, of a block with a job of at most `free` cores.
+
+    It is behind the last block when there is none.
+    """
+    has_groups = ordered.blocks > _GROUP
+    if has_groups and c % _GROUP == 0:
+        c = _skip_groups(ordered, c, free, free, 0.0, 0.0)
+    while c < ordered.blocks and least_of(ordered, ordered.chain[c]) > free:
+        c += 1
+        if has_groups and c % _GROUP == 0:
+            c = _skip_groups(ordered, c, free, free, 0.0, 0.0)
+    return c
 
 
 @compiled
@@ -334,9 +395,12 @@ def next_fitting(ordered, c, i, free, extra, now, shadow, lane_of=None, lane=0):
 
     A job may start if it needs at most `free` cores, and either at most `extra` of them or not
     beyond `shadow` by its estimate. Returns (-1, -1) when there is none. Within a block the test is
-    exact; a block is skipped when its least cores and estimate show that no entry can pass. In a list of lanes the job
-    is of one of them, and (c, i) is not before that lane.
+    exact; blocks are skipped when their least cores and estimate show that no entry can pass. In a list of lanes the
+    job is of one of them, and (c, i) is not before that lane.
     """
+    has_groups = lane_of is None and ordered.blocks > _GROUP
+    if has_groups and i == 0 and c % _GROUP == 0:
+        c = _skip_groups(ordered, c, free, extra, now, shadow)
     while c < ordered.blocks:
         b = ordered.chain[c]
         lean = least_of(ordered, b)
@@ -352,6 +416,8 @@ def next_fitting(ordered, c, i, free, extra, now, shadow, lane_of=None, lane=0):
             return -1, -1
         c += 1
         i = 0
+        if has_groups and c % _GROUP == 0:
+            c = _skip_groups(ordered, c, free, extra, now, shadow)
     return -1, -1
 
 

@@ -10,9 +10,9 @@ from simmodels.structures.sorted_blocks import (
     SortedBlocks,
     clear,
     insert,
-    least_cores,
     least_of,
     new_sorted_blocks,
+    next_block,
     next_fitting,
     refill,
     remove,
@@ -44,6 +44,21 @@ def summaries(ordered):  # noqa: ANN001, ANN201
     return kept, counted, len(np.unique(ordered.chain)) == ordered.chain.size
 
 
+@njit
+def groups(ordered):  # noqa: ANN001, ANN201
+    """The least cores and estimate of each group of 64 blocks that knows them, and of its entries."""
+    kept, counted = [(0.0, 0.0)], [(0.0, 0.0)]
+    for g in range(ordered.blocks // 64):
+        if ordered.group_cores[g] > -1:
+            kept.append((float(ordered.group_cores[g]), ordered.group_estimate[g]))
+            cores, estimate = math.inf, math.inf
+            for b in ordered.chain[64 * g : 64 * (g + 1)]:
+                cores = min(cores, ordered.entries[b, : ordered.count[b]].cores.min())
+                estimate = min(estimate, ordered.entries[b, : ordered.count[b]].estimate.min())
+            counted.append((cores, estimate))
+    return kept, counted
+
+
 def fitting(ordered: SortedBlocks, free: int, extra: int, now: float, shadow: float) -> list[int]:
     """Every job that may start, in order, as `next_fitting` finds them."""
     found = []
@@ -58,7 +73,9 @@ def assert_same(ordered: SortedBlocks, plain: list[Entry], rng: np.random.Genera
     plain.sort()
     assert ordered.size == len(plain)
     assert slots_of(ordered).tolist() == [slot for _, slot, _, _ in plain]
-    assert least_cores(ordered) == min((cores for *_, cores, _ in plain), default=np.iinfo(np.int64).max)
+    least = min((cores for *_, cores, _ in plain), default=99)
+    assert next_block(ordered, 0, least - 1) >= ordered.blocks
+    assert (next_block(ordered, 0, least) < ordered.blocks) == bool(plain)
     kept, counted, is_permutation = summaries(ordered)
     assert kept.tolist() == counted.tolist()
     assert is_permutation
@@ -142,6 +159,44 @@ def test_refill_holds_just_the_jobs_given(size: int) -> None:
     plain.append(entry(rng, size, "few"))
     insert(ordered, *plain[-1])
     assert_same(ordered, plain, rng)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_first_that_fits_is_found_in_a_list_of_many_groups_that_changes(seed: int) -> None:
+    """Wide jobs in hundreds of blocks; others, some of them narrow or brief, are put between them and taken out."""
+    rng = np.random.default_rng(seed)
+    size, changes = 15_000, 1_500
+    ordered, key = new_sorted_blocks(1), np.arange(size + changes) + 0.5
+    cores, estimate = rng.integers(50, 99, key.size), rng.uniform(50, 99, key.size)
+    refill(ordered, key, np.arange(key.size), cores, estimate, size)
+    there = np.arange(key.size) < size
+    lately: list[int] = []
+    known = 0
+    for slot in range(size, size + changes):
+        if lately and rng.random() < 0.3:
+            gone = [lately.pop(int(rng.integers(len(lately))))]
+        else:
+            key[slot] = float(rng.integers(0, rng.choice([1_000, size])))  # blocks are split, most of them in front
+            cores[slot], estimate[slot] = rng.integers(rng.choice([1, 40]), 99, 2)
+            insert(ordered, key[slot], slot, cores[slot], estimate[slot])
+            there[slot] = True
+            lately.append(slot)
+            gone = []
+        if slot % 5 == 0:  # blocks are joined
+            at = int(rng.integers(size - 60))
+            gone.extend(at + np.flatnonzero(there[at : at + 60]))
+        for each in gone:
+            assert remove(ordered, key[each], each)
+            there[each] = False
+        free, extra, shadow = (int(most) for most in rng.integers(0, [49, 49, 60]))
+        may = there & (cores <= free) & ((cores <= extra) | (estimate <= shadow))
+        first = min(np.flatnonzero(may), key=lambda slot: (key[slot], slot), default=-1)
+        c, i = next_fitting(ordered, 0, 0, free, extra, 0.0, float(shadow))
+        assert (slot_at(ordered, c, i) if c >= 0 else -1) == first
+        kept, counted = groups(ordered)
+        assert kept == counted
+        known += len(kept) - 1
+    assert known > 500
 
 
 # -- sort_pairs -------------------------------------------------------------------------------------
