@@ -14,14 +14,9 @@ from typing import Final, Literal
 
 import numpy as np
 
-from simmodels.clusters.limits import Limits
+from simmodels import DAY, HOUR, MINUTE, Limits, Order, Schedule, Workload, simulate
 from simmodels.errors import printable
 from simmodels.ground.numbers import Floats
-from simmodels.policies.order import Order
-from simmodels.results.schedule import Schedule
-from simmodels.simulate import simulate
-from simmodels.units import DAY, HOUR, MINUTE
-from simmodels.work.workload import Workload
 
 By = Literal["cores", "cores per minute", "limit classes", "area classes"]
 

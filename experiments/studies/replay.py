@@ -7,20 +7,16 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.cell import Cell, Rows
-from experiments.campaigns.results import Results
-from experiments.campaigns.study import Design, Figures, Scale, Study
+from experiments.campaigns import Cell, Results, Scale, Study
+from experiments.campaigns.cell import Rows
+from experiments.campaigns.study import Design, Figures
 from experiments.inputs import WorkloadFile, named_priority
+from simmodels import DAY, HOUR, RequestError, Workload, simulate
 from simmodels.engine import Engine
-from simmodels.errors import RequestError
 from simmodels.ground.files import open_regular
 from simmodels.ground.toml_json import SUFFIXES
 from simmodels.policies.queue_options import Backfilling
-from simmodels.simulate import simulate
-from simmodels.units import DAY, HOUR
-from simmodels.work.workload import Workload
-from workloads.lublin import lublin
-from workloads.tsafrir import tsafrir_estimates
+from workloads import lublin, tsafrir_estimates
 
 _LOG = "log"
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from simmodels import Workload
 from simmodels.results.logged import WAIT
-from simmodels.work.workload import Workload
 
 
 def windows(log: Workload, length_s: float, *, more_than: int = 0, columns: Collection[str] = ()) -> Iterator[Workload]:

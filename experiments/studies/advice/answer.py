@@ -12,11 +12,9 @@ from experiments.calibration import CLOSE, Calibration, causes_of, percent, seve
 from experiments.studies.advice.limits import Effect, FoundLimits
 from experiments.studies.advice.settings import BACKFILLINGS
 from experiments.studies.advice.verdict import GAIN, LITTLE, SHORT_H, Option, Verdict, choices
+from simmodels import HOUR, MINUTE, Schedule, Workload
 from simmodels.ground.durations import as_hours
 from simmodels.ground.numbers import Floats
-from simmodels.results.schedule import Schedule
-from simmodels.units import HOUR, MINUTE
-from simmodels.work.workload import Workload
 
 _COLUMNS: Final = 78
 """What a terminal of 80 columns has for a line, beside the dash that goes before it."""

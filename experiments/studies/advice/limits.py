@@ -15,14 +15,11 @@ from experiments.inputs import count_of
 from experiments.option import FITTED
 from experiments.studies.advice.settings import AUTO
 from experiments.studies.advice.verdict import GAIN, Option
-from simmodels.clusters.limit import Limit
-from simmodels.clusters.limits import Limits, numbers_of
+from simmodels import HOUR, Limit, Limits, Schedule, Workload
+from simmodels.clusters.limits import numbers_of
 from simmodels.ground.durations import as_hours
 from simmodels.policies.parties import startable
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.results.schedule import Schedule
-from simmodels.units import HOUR
-from simmodels.work.workload import Workload
 
 NONE: Final = "none"
 _TRIED: Final = 5

@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from experiments.calibration import Calibration, doubt_of_limits, percent, sentences_of
+from experiments.campaigns import Results
 from experiments.campaigns.cell import REPLICATION
-from experiments.campaigns.results import Results
 from experiments.campaigns.statistics import having
 from experiments.dates import date_of
 from experiments.efficiency import efficiency
@@ -18,11 +18,9 @@ from experiments.inputs import not_modelled, notes_of
 from experiments.studies.advice.answer import Advised, Doubt, Worse
 from experiments.studies.advice.settings import AUTO, FIXED
 from experiments.studies.advice.verdict import GAIN, Option, Verdict, front
+from simmodels import HOUR, TWELVE_ORDERS, WEEK, Workload
 from simmodels.ground.durations import as_hours
-from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.results.logged import AS_LOGGED
-from simmodels.units import HOUR, WEEK
-from simmodels.work.workload import Workload
 
 LOG: Final = "the log"
 RESAMPLE: Final = "a resample"

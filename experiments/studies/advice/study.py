@@ -8,10 +8,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+import simmodels as sm
 from experiments.calibration import calibrate, share_without_limits
-from experiments.campaigns.cell import REPLICATION, Cell, Rows
-from experiments.campaigns.results import Results
-from experiments.campaigns.study import Figures, Scale, Study
+from experiments.campaigns import Cell, Results, Scale, Study
+from experiments.campaigns.cell import REPLICATION, Rows
+from experiments.campaigns.study import Figures
 from experiments.inputs import WorkloadFile
 from experiments.studies.advice.answer import Advised, lines_of, worse_for
 from experiments.studies.advice.limits import FoundLimits, effect_of, find_limits
@@ -35,17 +36,12 @@ from experiments.studies.advice.settings import (
     in_words,
 )
 from experiments.studies.advice.verdict import Option, front, judge
-from simmodels.clusters.limits import Limits
-from simmodels.errors import RequestError, must_be, require_known
+from simmodels.errors import must_be, require_known
 from simmodels.ground.durations import as_hours
-from simmodels.policies.orders import TWELVE_ORDERS
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.results.logged import AS_LOGGED, as_logged, logged_wait_s
-from simmodels.results.schedule import Schedule
-from simmodels.tuning import replay_tuned
-from simmodels.units import HOUR, MINUTE, WEEK
-from simmodels.work.workload import Workload
-from workloads.resampling import resample, whole_weeks
+from simmodels.results.logged import AS_LOGGED, logged_wait_s
+from workloads import resample
+from workloads.resampling import whole_weeks
 
 _INPUT: Final = "replays"
 _MOST_WEEKS: Final = 104
@@ -92,7 +88,7 @@ class Advice(Study):
             chosen["current"] = next((name for name in (*FIXED, AUTO) if name.lower() == current.lower()), current)
         super().__init__(**chosen)
         self._found_last: tuple[Results, Advised | None] | None = None
-        self._schedules: dict[tuple[str, float | None, Limits | None], Schedule] = {}
+        self._schedules: dict[tuple[str, float | None, sm.Limits | None], sm.Schedule] = {}
 
     @property
     def _given(self) -> dict[str, Any]:
@@ -100,10 +96,10 @@ class Advice(Study):
         return {**self.parameters, **self.chosen}
 
     @cached_property
-    def _as_read(self) -> Workload:
+    def _as_read(self) -> sm.Workload:
         """The log, cleaned, read once."""
         if not self._given["workload"]:
-            raise RequestError("there is no log to advise on", "add --workload FILE")
+            raise sm.RequestError("there is no log to advise on", "add --workload FILE")
         return WorkloadFile.of(self._given, drop_oversized=True).read()
 
     @cached_property
@@ -122,7 +118,7 @@ class Advice(Study):
         return Replays(log=log, node_cores=node_cores, limits=found.limits, ahead=found.used.ahead)
 
     @property
-    def _log(self) -> Workload:
+    def _log(self) -> sm.Workload:
         return self._replays.log
 
     def inputs(self, scale: str) -> Mapping[str, Any]:  # noqa: ARG002  the same at all scales
@@ -136,7 +132,7 @@ class Advice(Study):
         allowed = [name for name in design.factors["policy"] if name in FIXED]
         if current == AUTO:
             if np.isnan(logged_wait_s(self._log)).all():
-                raise RequestError("--current auto: the log does not say when its jobs started", "name an order")
+                raise sm.RequestError("--current auto: the log does not say when its jobs started", "name an order")
         else:
             # The error lists what the name may have meant: the twenty priorities, or all else.
             entered = current.startswith(_PRIORITY)
@@ -146,12 +142,14 @@ class Advice(Study):
         node_cores = design.parameters["node_cores"]
         most = self._log.max_cores or 1
         if not (isinstance(node_cores, int) and 1 <= node_cores <= most):
-            raise RequestError(must_be("node_cores", f"an integer from 1 to {most}, the machine's cores,", node_cores))
+            raise sm.RequestError(
+                must_be("node_cores", f"an integer from 1 to {most}, the machine's cores,", node_cores)
+            )
         first, last = design.factors["threshold_h"][0], design.factors["threshold_h"][-1]
         whole = whole_weeks(self._log)
         for cell in super().cells(scale, seed):
             on_log, policy = cell["trace"] == LOG, cell["policy"]
-            if policy in TWELVE_ORDERS:
+            if policy in sm.TWELVE_ORDERS:
                 fits = True
             elif policy in TUNERS:
                 fits = not on_log and cell["threshold_h"] == first and self._limits.limits is None
@@ -177,7 +175,7 @@ class Advice(Study):
             options = QueueOptions.checked(threshold_s=in_seconds(cell["threshold_h"]))
             seed = cell.seed_for("tuner")
             cores = trace.max_cores or 0
-            tuned = replay_tuned(
+            tuned = sm.replay_tuned(
                 trace, strategy, cores=cores, options=options, period_s=period_s, seed=seed, name=policy
             )
             return [_measured(tuned.schedule), *_by_week(tuned.tuning_run.used, period_s)]
@@ -202,7 +200,7 @@ class Advice(Study):
         now = found.verdict.now
         figures: dict[str, Any] = {}
         if found.calibration is not None:
-            both = {AS_LOGGED: as_logged(self._log), f"replayed, {now.in_words()}": self._under(now)}
+            both = {AS_LOGGED: sm.as_logged(self._log), f"replayed, {now.in_words()}": self._under(now)}
             figures["Waits, as logged and replayed"] = distributions(both, title="Waits, as logged and replayed")
         figures["Mean waits against the longest ones"] = front_figure(found.choices(), now, found.verdict.advised)
         shown = _in_hours(results)
@@ -227,7 +225,7 @@ class Advice(Study):
         about = f"Advice of schedlab for {self._log.name}; mean wait of the replay: {as_hours(then.mean_h)}."
         if not results.judged or results.done < results.cells:
             about += " A first impression only: not all was run."
-        return self._replays.priority(then.policy).files(then.longest_h * HOUR, about)
+        return self._replays.priority(then.policy).files(then.longest_h * sm.HOUR, about)
 
     def answer(self, results: Results) -> Mapping[str, Any]:
         """Return the verdict and what it rests on, by name: see ``docs/reference/advice.schema.json``."""
@@ -266,7 +264,7 @@ class Advice(Study):
             return None
         log, replayed, limits = self._log, self._under(now), self._limits.limits
         calibration = calibrate(replayed)
-        mean_runtime_h = float(log.runtime_s[log.known()].mean()) / HOUR
+        mean_runtime_h = float(log.runtime_s[log.known()].mean()) / sm.HOUR
         unlimited = share_without_limits(log)
         verdict = judge(options, now, calibration, mean_runtime_h=mean_runtime_h, unlimited=unlimited)
         return Advised(
@@ -283,11 +281,11 @@ class Advice(Study):
             else effect_of(limits, replayed, partial(self._simulated, now.policy, now.threshold_h)),
         )
 
-    def _under(self, option: Option) -> Schedule:
+    def _under(self, option: Option) -> sm.Schedule:
         """Return the schedule of the log under an option."""
         return self._simulated(option.policy, option.threshold_h, self._limits.limits)
 
-    def _simulated(self, policy: str, threshold_h: float | None, limits: Limits | None) -> Schedule:
+    def _simulated(self, policy: str, threshold_h: float | None, limits: sm.Limits | None) -> sm.Schedule:
         """Return the schedule of the log under a policy and limits, simulated once."""
         key = policy, threshold_h, limits
         if key not in self._schedules:
@@ -303,7 +301,7 @@ _resample: Final = lru_cache(maxsize=1)(resample)
 _first_come: Final = lru_cache(maxsize=1)(Replays.schedule)
 
 
-def _scheduled(replays: Replays, trace: Workload, cell: Cell) -> Schedule:
+def _scheduled(replays: Replays, trace: sm.Workload, cell: Cell) -> sm.Schedule:
     """Return the schedule of a trace."""
     if cell["policy"] == "FCFS":
         return _first_come(replays, "FCFS", None, trace)
@@ -313,7 +311,7 @@ def _scheduled(replays: Replays, trace: Workload, cell: Cell) -> Schedule:
 def _in_hours(results: Results) -> Results:
     """Return the waits of the orders on resamples, in hours, with thresholds in words."""
     table = results.table
-    chosen = table[(table["trace"] == RESAMPLE) & table["policy"].isin(TWELVE_ORDERS)].dropna(subset=["mean_wait_s"])
+    chosen = table[(table["trace"] == RESAMPLE) & table["policy"].isin(sm.TWELVE_ORDERS)].dropna(subset=["mean_wait_s"])
     values = results.factors["threshold_h"]
     words = [_in_a_legend(value) for value in values]
     place = [_in_a_legend(None if np.isnan(hours) else hours) for hours in chosen["threshold_h"].astype(np.float64)]
@@ -322,11 +320,11 @@ def _in_hours(results: Results) -> Results:
             "order": chosen["policy"],
             "with": place,
             REPLICATION: chosen[REPLICATION],
-            "mean wait (h)": chosen["mean_wait_s"] / HOUR,
-            "longest wait (h)": chosen["max_wait_s"] / HOUR,
+            "mean wait (h)": chosen["mean_wait_s"] / sm.HOUR,
+            "longest wait (h)": chosen["max_wait_s"] / sm.HOUR,
         }
     )
-    names = [name for name in results.factors["policy"] if name in TWELVE_ORDERS]
+    names = [name for name in results.factors["policy"] if name in sm.TWELVE_ORDERS]
     return replace(results, table=shown, factors={"order": names, "with": words})
 
 
@@ -335,16 +333,16 @@ def _in_a_legend(threshold_h: object) -> str:
     return "no threshold" if threshold_h is None else in_words(threshold_h).removeprefix("with ")
 
 
-def _apart(schedule: Schedule) -> float | None:
+def _apart(schedule: sm.Schedule) -> float | None:
     """Return how far waits are from those of the log; see `Option`. None if the log does not say."""
     wait_s, replayed_s = logged_wait_s(schedule.workload), schedule.start_s - schedule.workload.submit_s
     both = ~np.isnan(wait_s) & ~np.isnan(replayed_s)
     if not both.any():
         return None
-    return float(np.abs(np.log10((replayed_s[both] + MINUTE) / (wait_s[both] + MINUTE))).mean())
+    return float(np.abs(np.log10((replayed_s[both] + sm.MINUTE) / (wait_s[both] + sm.MINUTE))).mean())
 
 
-def _measured(schedule: Schedule) -> dict[str, Any]:
+def _measured(schedule: sm.Schedule) -> dict[str, Any]:
     """Return the figures of merit that are reported."""
     metrics = schedule.metrics()
     ended = schedule.counted & ~np.isnan(schedule.end_s)
@@ -355,6 +353,6 @@ def _measured(schedule: Schedule) -> dict[str, Any]:
 
 def _by_week(used: Sequence[int], period_s: float) -> Iterator[dict[str, Any]]:
     """Hand out one row per week: the order used in most of its periods; of several, the first in the list of orders."""
-    week = (np.arange(len(used)) * period_s // WEEK).astype(int)
+    week = (np.arange(len(used)) * period_s // sm.WEEK).astype(int)
     for number, orders in pd.Series(used).groupby(week):
-        yield {"week": number, "used": TWELVE_ORDERS[orders.mode().iloc[0]]}
+        yield {"week": number, "used": sm.TWELVE_ORDERS[orders.mode().iloc[0]]}

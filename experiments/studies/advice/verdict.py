@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from experiments.calibration import Calibration
 from experiments.studies.advice.settings import BACKFILLINGS, BY_LIMITS, ENTERABLE, PRIORITIES, in_words
 from experiments.studies.multifactor import made_up_for
-from simmodels.policies.orders import TWELVE_ORDERS, find_order
+from simmodels import TWELVE_ORDERS
+from simmodels.policies.orders import find_order
 
 Kind = Literal["change", "do not change", "hardly matters", "no match"]
 

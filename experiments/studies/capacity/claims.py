@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from experiments.campaigns.claims import Claim
+from experiments.campaigns import Claim
 from experiments.campaigns.judging import judge
 from experiments.campaigns.sentences import Sentence, read_sentences
 from experiments.policy import ASAP, FIRST_FIT, FIVE, TARGETED

@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns import Effect
 from experiments.campaigns.families import Evidence, combined, percentile
 from experiments.campaigns.judging import Family, StudyResults, Values, mean_of, members_of
 from experiments.campaigns.sentences import Sentence
-from experiments.campaigns.statistics import Effect
 from experiments.policy import ASAP, FIRST_FIT, FIVE
 
 _WHISKER: Final = 0.10

@@ -5,8 +5,9 @@ from typing import Final
 
 import pandas as pd
 
+from experiments.campaigns import Paper
 from experiments.campaigns.judging import evidence_on
-from experiments.campaigns.paper import Paper, read_elements
+from experiments.campaigns.paper import read_elements
 from experiments.studies.capacity.claims import SENTENCES
 from experiments.studies.capacity.results import CapacityResults
 

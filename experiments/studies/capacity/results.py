@@ -9,12 +9,11 @@ from typing import Any, Final
 
 import pandas as pd
 
+from experiments.campaigns import Effect, Scope, bootstrap
 from experiments.campaigns.cell import REPLICATION
-from experiments.campaigns.claims import Scope
 from experiments.campaigns.judging import StudyResults, Values, logarithms
 from experiments.campaigns.paper import read_numbers
 from experiments.campaigns.sentences import Sentence
-from experiments.campaigns.statistics import Effect, bootstrap
 from experiments.policy import FIVE, QUEUES
 from experiments.studies.capacity.measures import MEASURES
 from experiments.studies.capacity.settings import CENTRE, SWEPT, WORKLOADS, equivalent_platform

@@ -7,14 +7,12 @@ from typing import Any, Final, Literal, get_args
 
 from experiments.campaigns.study import Design
 from experiments.policy import FIRST_FIT, FIVE, QUEUES, policy_of
+from simmodels import DAY, WEEK, Checkpoints, RequestError, Workload
 from simmodels.clusters.capacity import Law
-from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.engine import Engine
-from simmodels.errors import RequestError, must_be, require_known
+from simmodels.errors import must_be, require_known
 from simmodels.policies.placement_options import PlacementOptions, has_option
-from simmodels.units import DAY, WEEK
-from simmodels.work.workload import Workload
-from workloads.perotin import RISKY_FAMILIES, variable_capacity_jobs
+from workloads import RISKY_FAMILIES, variable_capacity_jobs
 
 BORG: Final = "Borg"
 WORKLOADS: Final = ("Uniform", "LogScale", "3types", BORG)

@@ -15,10 +15,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.cell import Cell, Rows
-from experiments.campaigns.claims import Claim, in_scope
-from experiments.campaigns.results import Results
-from experiments.campaigns.study import Figures, Scale, Study
+from experiments.campaigns import Cell, Claim, Results, Scale, Study, in_scope
+from experiments.campaigns.cell import Rows
+from experiments.campaigns.study import Figures
 from experiments.policy import FIVE, QUEUES, TARGETED, policy_of
 from experiments.studies.capacity.claims import make_claims
 from experiments.studies.capacity.paper import ELEMENTS, PAPER, SLICES, printed_table
@@ -36,18 +35,12 @@ from experiments.studies.capacity.settings import (
     require_settings,
     slices_of,
 )
-from simmodels.clusters.capacity import Capacity as Walk
+from simmodels import DAY, HOUR, WEEK, Checkpoints, RequestError, Schedule, Workload, simulate, young_daly_s
+from simmodels import Capacity as Walk
 from simmodels.clusters.capacity import Mode
-from simmodels.clusters.checkpoints import Checkpoints, young_daly_s
-from simmodels.errors import RequestError
 from simmodels.ground.streams import entropy
-from simmodels.results.schedule import UNFINISHED, Schedule
-from simmodels.simulate import simulate
-from simmodels.units import DAY, HOUR, WEEK
-from simmodels.work.workload import Workload
-from workloads.borg import read_borg_slice
-from workloads.capacities import capacity_walk
-from workloads.perotin import RISKY_FAMILIES, variable_capacity_jobs
+from simmodels.results.schedule import UNFINISHED
+from workloads import RISKY_FAMILIES, capacity_walk, read_borg_slice, variable_capacity_jobs
 
 _MODES: Final[Mapping[str, Mode]] = {"drain": "drain", "checkpoint": "checkpoint"}
 

@@ -8,9 +8,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns import Effect, Results
 from experiments.campaigns.charts import Axis, Chart, Heat, Lines, Panel, draw_all, in_order
-from experiments.campaigns.results import Results
-from experiments.campaigns.statistics import Effect
 from experiments.drawing import Figure
 from experiments.studies.cross.results import RANKED, SLOWDOWN, CrossResults, Key, awareness, make_tables, spread
 from experiments.studies.cross.settings import (

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from experiments.campaigns import Claim, Effect, bootstrap
 from experiments.campaigns.cell import REPLICATION
-from experiments.campaigns.claims import Claim
 from experiments.campaigns.families import Evidence
 from experiments.campaigns.judging import NOTHING, StudyResults, Values, judge
 from experiments.campaigns.sentences import Compared, Point, Sentence, read_sentences
-from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows
+from experiments.campaigns.statistics import bootstrap_rows
 from experiments.studies.cross import settings
 
 SLOWDOWN: Final = "mean_bounded_slowdown"

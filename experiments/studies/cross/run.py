@@ -7,28 +7,13 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.cell import Cell
+import simmodels as sm
+from experiments.campaigns import Cell
 from experiments.studies.cross import settings
 from experiments.studies.cross.work import Work
-from simmodels.clusters.capacity import Capacity
-from simmodels.clusters.site import Site
-from simmodels.entities.capacity_process import TraceCapacity
-from simmodels.entities.cluster import Cluster
-from simmodels.entities.done import all_done
-from simmodels.entities.environment import Environment
-from simmodels.entities.heuristics import FirstFit
-from simmodels.entities.queue_scheduler import QueueScheduler
-from simmodels.entities.recorder import Recorder
-from simmodels.entities.source import Source
 from simmodels.ground.streams import entropy, stream
-from simmodels.policies.bids import Bid
-from simmodels.policies.selection import EpsilonGreedy, FullFeedback, Strategy
 from simmodels.results.metrics import core_seconds, time_sum
-from simmodels.results.schedule import Schedule
-from simmodels.simulate import simulate
-from simmodels.tuning import Tuner
-from simmodels.units import DAY, HOUR
-from workloads.capacities import capacity_from, capacity_walk
+from workloads import capacity_from, capacity_walk
 
 HORIZON: Final = 4.0
 """The number of windows for which machines change; by then all jobs should be done."""
@@ -38,7 +23,7 @@ _EPSILON: Final = 0.2
 _HALVINGS: Final = 50
 
 
-EARLIEST_END: Final = Bid("earliest_end", lambda start, estimate, speed: start + estimate / speed, "low")
+EARLIEST_END: Final = sm.Bid("earliest_end", lambda start, estimate, speed: start + estimate / speed, "low")
 """When a job would end at a place, by what it predicts; not in the registry, which is the user's."""
 
 
@@ -47,7 +32,7 @@ EARLIEST_END: Final = Bid("earliest_end", lambda start, estimate, speed: start +
 
 def capacities_of(
     name: str, platform: settings.Platform, clusters: int, *, length_s: float, seed: int, series: pd.DataFrame | None
-) -> list[Capacity]:
+) -> list[sm.Capacity]:
     """Return how many machines of each cluster are on over time; together as many, on average, whatever the name.
 
     Parameters
@@ -67,7 +52,7 @@ def capacities_of(
     """
     each = platform if clusters == 1 else platform.half
     if name == settings.STEADY:
-        return [Capacity(np.zeros(1), np.array([each.machines]))] * clusters
+        return [sm.Capacity(np.zeros(1), np.array([each.machines]))] * clusters
     period_s = settings.period_of(name)
     if period_s is not None:
         walks = [
@@ -84,7 +69,7 @@ def capacities_of(
 
 
 @lru_cache(maxsize=64)
-def _walk(platform: settings.Platform, period_s: float, length_s: float, seed: int) -> Capacity:
+def _walk(platform: settings.Platform, period_s: float, length_s: float, seed: int) -> sm.Capacity:
     """Return the first of many drawn walks with the mean over the window that is asked for."""
     number = 0
     while True:
@@ -98,14 +83,14 @@ def _walk(platform: settings.Platform, period_s: float, length_s: float, seed: i
         number += 1
 
 
-def _later(walk: Capacity, by_s: float) -> Capacity:
+def _later(walk: sm.Capacity, by_s: float) -> sm.Capacity:
     """Return the same changes later, from the same instant on."""
     time_s = walk.time_s + by_s
     time_s[0] = walk.time_s[0]
-    return Capacity(time_s, walk.machines)
+    return sm.Capacity(time_s, walk.machines)
 
 
-def _followed(series: pd.DataFrame, platform: settings.Platform, length_s: float, uniform: float) -> Capacity:
+def _followed(series: pd.DataFrame, platform: settings.Platform, length_s: float, uniform: float) -> sm.Capacity:
     """Return machines in proportion to a series from some instant on, within the bounds of the walks.
 
     What a machine needs is such that as many are on, on average over the window, as are asked for.
@@ -136,43 +121,43 @@ def generated_series(seed: int) -> pd.DataFrame:
     for step in range(steps):
         level = memory * level + noise[step]
         value[step] = 1.0 / (1.0 + np.exp(-1.5 * level))
-    return pd.DataFrame({"time_s": 0.5 * HOUR * np.arange(steps), "value": value})
+    return pd.DataFrame({"time_s": 0.5 * sm.HOUR * np.arange(steps), "value": value})
 
 
-def summed(capacities: Sequence[Capacity]) -> Capacity:
+def summed(capacities: Sequence[sm.Capacity]) -> sm.Capacity:
     """Return how many machines of all clusters are on."""
     time_s = np.unique(np.concatenate([each.time_s for each in capacities]))
     machines = sum(each.machines[np.searchsorted(each.time_s, time_s, side="right") - 1] for each in capacities)
-    return Capacity(time_s, np.asarray(machines))
+    return sm.Capacity(time_s, np.asarray(machines))
 
 
 # -- a run ------------------------------------------------------------------------------------------
 
 
-def simulated(cell: Cell) -> tuple[Schedule, list[Capacity]]:
+def simulated(cell: Cell) -> tuple[sm.Schedule, list[sm.Capacity]]:
     """Return the schedule of a cell, and how many machines of each cluster were on."""
     work: Work = cell.inputs[cell["workload"]]
     platform, jobs, decider = settings.Platform.of(cell.parameters), work.windows[cell.replication], cell["decider"]
     capacities = capacities_of(
-        cell["capacity"], platform, 2 if decider in settings.ROUTED else 1, length_s=cell["window_days"] * DAY,
+        cell["capacity"], platform, 2 if decider in settings.ROUTED else 1, length_s=cell["window_days"] * sm.DAY,
         seed=cell.seed_for("capacity"), series=cell.inputs.get(settings.SERIES),
     )  # fmt: skip
     if cell["order"] in settings.TUNERS:
         return _tuned(cell, work, capacities[0]), capacities
     most = platform.machines + platform.radius
     capacity = summed(capacities) if decider == settings.ONE_QUEUE else capacities[0]
-    on: Site | list[Site] = Site(machines=most, cores_per_machine=platform.cores, capacity=capacity)
+    on: sm.Site | list[sm.Site] = sm.Site(machines=most, cores_per_machine=platform.cores, capacity=capacity)
     how: dict[str, Any] = {"seed": cell.seed_for("decider"), "engine": cell["engine"]}
     if decider == settings.TARGETED:
         least = platform.machines - platform.radius
         how |= {"heuristic": "TargetAsap", "reference": work.reference, "least_machines": least}
-        return simulate(jobs, on=on, **how), capacities
+        return sm.simulate(jobs, on=on, **how), capacities
     how["order"] = work.learned if cell["order"] == "learned" else cell["order"]
     if decider in {settings.AWARE, settings.UNAWARE}:
-        return simulate(jobs, on=on, heuristic="FirstFit", aware=decider == settings.AWARE, **how), capacities
+        return sm.simulate(jobs, on=on, heuristic="FirstFit", aware=decider == settings.AWARE, **how), capacities
     if decider in settings.ROUTERS:  # each before two queues
         on = [
-            Site(name=f"cluster {label}", machines=most // 2, cores_per_machine=platform.cores, capacity=each)
+            sm.Site(name=f"cluster {label}", machines=most // 2, cores_per_machine=platform.cores, capacity=each)
             for label, each in zip("ab", capacities, strict=True)
         ]
     if decider == settings.AUCTION:
@@ -180,26 +165,28 @@ def simulated(cell: Cell) -> tuple[Schedule, list[Capacity]]:
         how |= {"bid": EARLIEST_END, "forward": True, "rebalance_s": cell["rebalance_s"], "network": "none", "ccr": 0.0}
     elif decider in settings.ROUTERS:
         how["router"] = decider
-    return simulate(jobs, on=on, backfilling=settings.QUEUES.get(decider, "easy"), **how), capacities
+    return sm.simulate(jobs, on=on, backfilling=settings.QUEUES.get(decider, "easy"), **how), capacities
 
 
-def _tuned(cell: Cell, work: Work, capacity: Capacity) -> Schedule:
+def _tuned(cell: Cell, work: Work, capacity: sm.Capacity) -> sm.Schedule:
     """Return the schedule of jobs in an order that a strategy chooses, period by period."""
     choices = ("FCFS", "SAF", "F2", work.learned)
     bandit, decider, platform = cell["order"] == "bandit", cell["decider"], settings.Platform.of(cell.parameters)
-    strategy: Strategy = EpsilonGreedy(choices=choices, epsilon=_EPSILON) if bandit else FullFeedback(choices=choices)
-    env = Environment(seed=cell.seed_for("decider"))
-    cluster = Cluster(env, "cluster", machines=platform.machines + platform.radius, cores_per_machine=platform.cores)
-    TraceCapacity(env, cluster, capacity)
-    scheduler: QueueScheduler | FirstFit
+    strategy: sm.Strategy = (
+        sm.EpsilonGreedy(choices=choices, epsilon=_EPSILON) if bandit else sm.FullFeedback(choices=choices)
+    )
+    env = sm.Environment(seed=cell.seed_for("decider"))
+    cluster = sm.Cluster(env, "cluster", machines=platform.machines + platform.radius, cores_per_machine=platform.cores)
+    sm.TraceCapacity(env, cluster, capacity)
+    scheduler: sm.QueueScheduler | sm.FirstFit
     if decider in settings.QUEUES:
-        scheduler = QueueScheduler(env, cluster, backfilling=settings.QUEUES[decider])
+        scheduler = sm.QueueScheduler(env, cluster, backfilling=settings.QUEUES[decider])
     else:
-        scheduler = FirstFit(env, cluster, aware=decider == settings.AWARE)
-    Source(env, work.windows[cell.replication], into=scheduler)
-    Tuner(env, (scheduler, "order"), strategy, period_s=cell["tune_h"] * HOUR)
-    recorder = Recorder(env)
-    env.run(until=all_done(env))
+        scheduler = sm.FirstFit(env, cluster, aware=decider == settings.AWARE)
+    sm.Source(env, work.windows[cell.replication], into=scheduler)
+    sm.Tuner(env, (scheduler, "order"), strategy, period_s=cell["tune_h"] * sm.HOUR)
+    recorder = sm.Recorder(env)
+    env.run(until=sm.all_done(env))
     return recorder.schedule()
 
 
@@ -207,8 +194,8 @@ def _tuned(cell: Cell, work: Work, capacity: Capacity) -> Schedule:
 
 
 def measured(
-    schedule: Schedule,
-    capacities: Sequence[Capacity],
+    schedule: sm.Schedule,
+    capacities: Sequence[sm.Capacity],
     cores: int,
     window_s: tuple[float, float],
     tau_s: float,

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, get_args
 
 from experiments.campaigns.study import Design
+from simmodels import RequestError
 from simmodels.engine import Engine
-from simmodels.errors import RequestError, must_be, require_known
+from simmodels.errors import must_be, require_known
 from simmodels.policies.queue_options import Backfilling
 
 FIXED: Final = ("FCFS", "SAF", "F2", "learned")

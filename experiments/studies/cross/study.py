@@ -6,16 +6,14 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.campaigns.cell import Cell, Rows
-from experiments.campaigns.claims import Claim
-from experiments.campaigns.results import Results
-from experiments.campaigns.study import Scale, Study
+from experiments.campaigns import Cell, Claim, Results, Scale, Study
+from experiments.campaigns.cell import Rows
 from experiments.studies.cross import settings
 from experiments.studies.cross.results import CrossResults, findings_of, make_claims, make_tables
 from experiments.studies.cross.run import generated_series, measured, simulated
 from experiments.studies.cross.work import Work, work_of
-from simmodels.units import DAY
-from workloads.capacities import read_series
+from simmodels import DAY
+from workloads import read_series
 
 
 class Cross(Study):

@@ -7,21 +7,12 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+import workloads as wl
 from experiments.inputs import WorkloadFile
 from experiments.learning import LearningSettings
 from experiments.studies.cross.settings import Platform
-from simmodels.errors import RequestError
+from simmodels import DAY, FOREVER, Polynomial, RequestError, Workflow, Workload
 from simmodels.ground.streams import entropy
-from simmodels.policies.polynomial import Polynomial
-from simmodels.units import DAY
-from simmodels.work.curve import FOREVER
-from simmodels.work.workflow import Workflow
-from simmodels.work.workload import Workload
-from workloads.arrivals import arrivals, read_workflows
-from workloads.lublin import lublin
-from workloads.perotin import variable_capacity_jobs
-from workloads.tsafrir import tsafrir_estimates
-from workloads.workflow_mix import MarketParameters, market_workload
 
 _WIDTHS: Final = (1, 2, 4, 8, 12, 16)
 _SIZE: Final = (0.569, 4.5)
@@ -133,10 +124,10 @@ def _jobs(kind: str, of: Mapping[str, Any], share: float, replications: int, see
 def _generated(kind: str, jobs: int, platform: Platform, seed: int) -> Workload:
     """Return a substitute for a log, or for a slice of Borg."""
     if kind == "log":
-        made = lublin(jobs=jobs, cores=4 * platform.cores, load=0.8, seed=entropy(seed, "cross", "log"))
-        return tsafrir_estimates(made, seed=entropy(seed, "cross", "estimates"))
+        made = wl.lublin(jobs=jobs, cores=4 * platform.cores, load=0.8, seed=entropy(seed, "cross", "log"))
+        return wl.tsafrir_estimates(made, seed=entropy(seed, "cross", "estimates"))
     per_week = 2_000
-    return variable_capacity_jobs(
+    return wl.variable_capacity_jobs(
         "LogScale", weeks=jobs / per_week, jobs_per_week=per_week, load=platform.machines,
         cores_per_machine=max(platform.cores, 8), seed=entropy(seed, "cross", "Borg"),
     )  # fmt: skip
@@ -184,7 +175,7 @@ def _workflows(of: Mapping[str, Any], load: float, replications: int, seed: int)
     platform, days = Platform.of(of), of["window_days"]
     kept, left_out = None, 0
     if of["workflow_files"]:
-        given = read_workflows(of["workflow_files"])
+        given = wl.read_workflows(of["workflow_files"])
         kept = [flow for flow in given if int(flow.cores.max()) <= platform.cores]
         left_out = len(given) - len(kept)
         if not kept:
@@ -207,10 +198,12 @@ def _flows(
     while True:
         if instances is None:
             widths = tuple(width for width in _WIDTHS if width <= platform.cores)
-            sizes = MarketParameters(core_sizes=widths, log10_volume=_SIZE)
-            made = market_workload(jobs, load=load, cores=platform.mean_cores, seed=seed, week=None, parameters=sizes)
+            sizes = wl.MarketParameters(core_sizes=widths, log10_volume=_SIZE)
+            made = wl.market_workload(
+                jobs, load=load, cores=platform.mean_cores, seed=seed, week=None, parameters=sizes
+            )
         else:
-            made = arrivals(instances, jobs, load=load, cores=platform.mean_cores, seed=seed)
+            made = wl.arrivals(instances, jobs, load=load, cores=platform.mean_cores, seed=seed)
         if made[-1].submit_s >= length_s:
             # An auction drops a workflow that is worth nothing any more, and other deciders do not: none loses value.
             return [replace(flow, curve=FOREVER) for flow in made if flow.submit_s < length_s]

@@ -5,8 +5,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns import Results
 from experiments.campaigns.charts import Axis, Chart, Lines, draw_all
-from experiments.campaigns.results import Results
 from experiments.drawing import INK, Figure
 from experiments.studies.forecasts.results import ForecastResults
 from experiments.studies.naming import log_name

@@ -7,11 +7,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns import bootstrap
 from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.families import Evidence
 from experiments.campaigns.judging import StudyResults, Values
 from experiments.campaigns.sentences import Sentence
-from experiments.campaigns.statistics import bootstrap
 from experiments.studies.naming import log_name
 
 LEVELS: Final = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -7,21 +7,17 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.cell import Cell, Rows
-from experiments.campaigns.claims import Claim
+from experiments.campaigns import Cell, Claim, Results, Scale, Study
+from experiments.campaigns.cell import Rows
 from experiments.campaigns.judging import judge
-from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Sentence, read_sentences
-from experiments.campaigns.study import Scale, Study
 from experiments.forecasting import Futures, Present, that_waited, with_limits
 from experiments.inputs import WorkloadFile
 from experiments.levels import Forecast, Levels, PastForecasts
 from experiments.studies.forecasts.results import LEVELS, ForecastResults, make_table
-from simmodels.errors import RequestError
+from simmodels import HOUR, RequestError, simulate
 from simmodels.ground.numbers import Ints
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.simulate import simulate
-from simmodels.units import HOUR
 
 SENTENCES: Final = read_sentences(Path(__file__).with_name("claims.csv"), Sentence, ("expected",), {})
 

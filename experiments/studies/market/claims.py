@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from experiments.campaigns.claims import Claim
+from experiments.campaigns import Claim
 from experiments.campaigns.judging import judge
 from experiments.campaigns.sentences import Sentence, read_sentences
 from experiments.studies.market.results import MarketResults
 from experiments.studies.market.settings import LEADING, TENTHS, loads
-from simmodels.policies.bids import TEN_BIDS
+from simmodels import TEN_BIDS
 
 PLAIN_SLR: Final = "P-SLR:plain"
 """P-SLR without its second term; of what is said of it, ours with the term stands for it where only that was run."""

@@ -6,13 +6,12 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns import Results
 from experiments.campaigns.charts import Axis, Bars, Chart, Lines, draw_all, in_order
-from experiments.campaigns.results import Results
 from experiments.drawing import INK, PALE_INK, PALETTE, Figure
 from experiments.studies.market.results import by_decile, by_load, by_rule, grid
 from experiments.studies.market.settings import FIGURE_7, HIGHEST_LOAD, TENTHS, at
-from simmodels.policies.bids import TEN_BIDS
-from simmodels.work.curve import ValueCurve
+from simmodels import TEN_BIDS, ValueCurve
 
 _CURVE: Final = ValueCurve([(3.0, 1.0), (3.8, 0.86), (4.7, 0.8), (5.4, 0.42), (6.6, 0.3), (7.3, 0.08), (8.0, 0.0)])
 _NOW: Final = 4.2

@@ -10,7 +10,7 @@ from experiments.campaigns.families import Measured, number_above_zero
 from experiments.campaigns.judging import Family, OwnMeasure, StudyResults, Values, members_of
 from experiments.campaigns.sentences import Sentence, names_of
 from experiments.studies.market.settings import FIGURE_7, HIGHEST_LOAD, LOWEST_LOAD, TENTHS, at
-from simmodels.policies.bids import TEN_BIDS
+from simmodels import TEN_BIDS
 
 _GROWS: Final = 0.5
 """By how much a mean SLR grows that is said to increase: a quarter of the earliest initial deadline, SLR 2."""

@@ -13,16 +13,15 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns import Effect, Paper, Results
 from experiments.campaigns.families import combined, largest
 from experiments.campaigns.judging import Values, members_of
-from experiments.campaigns.paper import Paper, read_elements
-from experiments.campaigns.results import Results
-from experiments.campaigns.statistics import Effect
+from experiments.campaigns.paper import read_elements
 from experiments.studies.market.measures import rank
 from experiments.studies.market.results import MarketResults
 from experiments.studies.market.settings import HIGHEST_LOAD, LOADS, LOWEST_LOAD, PLAIN, at
 from experiments.workflow_inputs import parse_clusters
-from simmodels.policies.bids import TEN_BIDS
+from simmodels import TEN_BIDS
 
 PAPER: Final = Paper(
     authors="A. Burkimsher and L. Soares Indrusiak",

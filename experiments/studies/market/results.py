@@ -13,15 +13,14 @@ from typing import Any, Final
 
 import pandas as pd
 
-from experiments.campaigns.claims import Scope
+from experiments.campaigns import Results, Scope
 from experiments.campaigns.families import Evidence
 from experiments.campaigns.judging import NOTHING, Member, StudyResults, Values
 from experiments.campaigns.paper import read_numbers
-from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Compared, Point, Sentence, names_of
 from experiments.studies.market.measures import MEASURES
 from experiments.studies.market.settings import ALONE, PLAIN, TENTHS, at
-from simmodels.policies.bids import TEN_BIDS
+from simmodels import TEN_BIDS
 
 ENOUGH_JOBS: Final = 10_000
 """Which bid is best depends on how long the overload lasts: of fewer jobs nothing is claimed."""

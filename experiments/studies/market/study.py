@@ -15,27 +15,23 @@ from typing import Any, Final, get_args
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.cell import Cell, Rows
-from experiments.campaigns.claims import Claim, in_scope
-from experiments.campaigns.results import Results
-from experiments.campaigns.study import Design, Scale, Study
+import simmodels as sm
+from experiments.campaigns import Cell, Claim, Results, Scale, Study, in_scope
+from experiments.campaigns.cell import Rows
+from experiments.campaigns.study import Design
 from experiments.studies.market.claims import make_claims
 from experiments.studies.market.paper import ELEMENTS, PAPER, printed_numbers
 from experiments.studies.market.results import MarketResults, conclusions, make_tables
 from experiments.studies.market.settings import ALONE, LOADS, PLAIN
 from experiments.workflow_inputs import parse_clusters
 from simmodels.engine import Engine
-from simmodels.errors import ImpossibleJobError, RequestError, must_be
+from simmodels.errors import must_be
 from simmodels.ground.numbers import as_integer
 from simmodels.policies.auction_options import AuctionOptions, End
-from simmodels.policies.bids import TEN_BIDS, find_bid
-from simmodels.results.schedule import ClusterSpec, Schedule
-from simmodels.results.static_scheduling import Method, static_schedule
-from simmodels.simulate import simulate_workflows
-from simmodels.units import MINUTE
-from simmodels.work.workflow import Task, Workflow
-from workloads.submissions import WEEK_WEIGHTS, at_load
-from workloads.workflow_mix import MARKET, market_workload
+from simmodels.policies.bids import find_bid
+from simmodels.results.static_scheduling import Method
+from workloads import WEEK_WEIGHTS, at_load, market_workload
+from workloads.workflow_mix import MARKET
 
 RULES: Final[Mapping[str, Mapping[str, Any]]] = {
     PLAIN: {},
@@ -82,7 +78,7 @@ class Market(Study):
         "jobs": 10_000, "clusters": "3x1000:Kind1,1x1000:Kind2", "ccr": 0.2, "admission": 0.5, "alone": 0,
         "engine": "auto",
     }  # fmt: skip
-    factors = {"load": LOADS, "end": ("drain", "submit"), "rule": (PLAIN,), "bid": TEN_BIDS}
+    factors = {"load": LOADS, "end": ("drain", "submit"), "rule": (PLAIN,), "bid": sm.TEN_BIDS}
     scales = {
         "smoke": Scale(
             replications=2,
@@ -144,13 +140,13 @@ class Market(Study):
             rule["admission"] = cell["admission"]
         week = rule.pop("week", WEEK_WEIGHTS)
         cores = sum(place.cores for place in clusters)
-        schedule = simulate_workflows(
+        schedule = sm.simulate_workflows(
             _submitted(cell.seed_for("workload"), cell["jobs"], cell["load"], cores, week is not None),
             clusters=clusters,
             bid=cell["bid"],
             ccr=cell["ccr"],
             end=cell["end"],
-            tick_s=MINUTE,
+            tick_s=sm.MINUTE,
             seed=cell.seed_for("bid"),
             engine=cell["engine"],
             **rule,
@@ -189,33 +185,33 @@ def _require_settings(design: Design) -> None:
     bids = [find_bid(str(value)).name for value in design.factors["bid"]]
     for name in bids:
         if bids.count(name) > 1:
-            raise RequestError(f"bid {name!r} is given twice, in two spellings", "omit one of them")
+            raise sm.RequestError(f"bid {name!r} is given twice, in two spellings", "omit one of them")
     largest: dict[str | None, int] = {}
     for place in parse_clusters(str(of["clusters"])):
         largest[place.kind] = max(largest.get(place.kind, 0), place.cores)
     for kind in MARKET.kinds:  # the widest task that there can be, of each kind
-        task = Task(MINUTE, max(MARKET.core_sizes), kind)
+        task = sm.Task(sm.MINUTE, max(MARKET.core_sizes), kind)
         try:
-            Workflow.of([task], job_id=0, submit_s=0.0).require_runnable(largest)
-        except ImpossibleJobError as error:
+            sm.Workflow.of([task], job_id=0, submit_s=0.0).require_runnable(largest)
+        except sm.ImpossibleJobError as error:
             expected = f"able to run a task of {task.cores} cores of {kind}"
-            raise RequestError(must_be("clusters", expected, of["clusters"])) from error
+            raise sm.RequestError(must_be("clusters", expected, of["clusters"])) from error
 
 
 # -- what the cells of a replication share ------------------------------------------------------------
 
 
 @lru_cache(maxsize=1)
-def _jobs(seed: int, jobs: int) -> list[Workflow]:
+def _jobs(seed: int, jobs: int) -> list[sm.Workflow]:
     return market_workload(jobs, seed=seed)
 
 
 @lru_cache(maxsize=1)
-def _submitted(seed: int, jobs: int, load: float, cores: int, weekly: bool) -> list[Workflow]:  # noqa: FBT001
+def _submitted(seed: int, jobs: int, load: float, cores: int, weekly: bool) -> list[sm.Workflow]:  # noqa: FBT001
     return at_load(_jobs(seed, jobs), load=load, cores=cores, week=WEEK_WEIGHTS if weekly else None)
 
 
-def _row(schedule: Schedule) -> dict[str, Any]:
+def _row(schedule: sm.Schedule) -> dict[str, Any]:
     """Return what a schedule came to; the tenths by volume are those by V_max, which is the volume."""
     row: dict[str, Any] = dict(schedule.metrics())
     del row["makespan_s"]
@@ -229,20 +225,26 @@ def _row(schedule: Schedule) -> dict[str, Any]:
     return row
 
 
-def _alone(cell: Cell, clusters: Sequence[ClusterSpec]) -> dict[str, Any]:
+def _alone(cell: Cell, clusters: Sequence[sm.ClusterSpec]) -> dict[str, Any]:
     """Return how long workflows take that have the platform to themselves, as a mean SLR."""
     jobs = _jobs(cell.seed_for("workload"), cell["jobs"])[: cell["alone"]]
     bid, ccr = cell["bid"], cell["ccr"]
     if bid in get_args(Method):
-        slr = [float(static_schedule(job, clusters, bid, ccr=ccr, tick_s=MINUTE).slr[0]) for job in jobs]
+        slr = [float(sm.static_schedule(job, clusters, bid, ccr=ccr, tick_s=sm.MINUTE).slr[0]) for job in jobs]
     else:
         at_s, apart = 0.0, []
         for job in jobs:
             apart.append(replace(job, submit_s=at_s))
             # However tasks and transfers follow each other, the job is done before the next comes.
-            at_s += float(job.runtime_s.sum() + job.delay_s(ccr, tick_s=MINUTE).sum()) + MINUTE
-        found = simulate_workflows(
-            apart, clusters=clusters, bid=bid, ccr=ccr, tick_s=MINUTE, seed=cell.seed_for("bid"), engine=cell["engine"]
+            at_s += float(job.runtime_s.sum() + job.delay_s(ccr, tick_s=sm.MINUTE).sum()) + sm.MINUTE
+        found = sm.simulate_workflows(
+            apart,
+            clusters=clusters,
+            bid=bid,
+            ccr=ccr,
+            tick_s=sm.MINUTE,
+            seed=cell.seed_for("bid"),
+            engine=cell["engine"],
         )
         slr = found.slr.tolist()
     return {"mean_slr": float(np.mean(slr)), "max_slr": float(np.max(slr)), "jobs": len(jobs)}

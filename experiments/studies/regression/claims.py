@@ -13,11 +13,10 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.claims import Claim, Scope, in_scope
+from experiments.campaigns import Claim, Effect, Results, Scope, in_scope
 from experiments.campaigns.judging import claim_on, judge
-from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Sentence, read_sentences
-from experiments.campaigns.statistics import Effect, compared
+from experiments.campaigns.statistics import compared
 from experiments.studies.naming import log_name
 from experiments.studies.regression import paper, settings
 from experiments.studies.regression.results import RegressionResults

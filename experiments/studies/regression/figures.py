@@ -7,15 +7,15 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns import Results
 from experiments.campaigns.charts import Axis, Boxes, Chart, Heat, Lines, Panel, draw_all
-from experiments.campaigns.results import Results
 from experiments.drawing import PALETTE, Figure, label_plainly
 from experiments.studies.naming import log_name
 from experiments.studies.regression import settings
 from experiments.studies.regression.paper import SETS, SYNTHETIC, set_of
-from simmodels.policies.polynomial import FORMS, Polynomial
+from simmodels import HOUR, Polynomial
+from simmodels.policies.polynomial import FORMS
 from simmodels.policies.priority import Priority
-from simmodels.units import HOUR
 
 _AT_R_S: Final = 300.0  # as in the paper; no form mixes r with p or q, so that it changes no rank
 _POINTS: Final = 120

@@ -6,13 +6,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.cell import Cell
+from experiments.campaigns import Cell
 from experiments.studies.regression.paper import CTC, PAIRS, set_of
 from experiments.studies.regression.settings import GENERATED, GIVEN
-from simmodels.learning.pairs import Pair, draw_pairs
-from simmodels.learning.regression import Fit, fit_polynomial
-from simmodels.learning.trials import Estimator, Shuffle, score_jobs
-from simmodels.work.workload import Workload
+from simmodels import Fit, Pair, Workload, draw_pairs, fit_polynomial, score_jobs
+from simmodels.learning.trials import Estimator, Shuffle
 
 _HOW: Final[Mapping[str, tuple[Estimator, Shuffle]]] = {
     "swap-any": ("published", "swap-any"),

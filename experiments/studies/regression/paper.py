@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from experiments.campaigns.paper import Paper, read_elements, read_numbers
+from experiments.campaigns import Paper
+from experiments.campaigns.paper import read_elements, read_numbers
 from simmodels.policies.polynomial import FORMS
 
 PAPER: Final = Paper(

@@ -9,11 +9,12 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns import Effect, bootstrap
 from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.families import Evidence, Measured, quotient_of_extremes
 from experiments.campaigns.judging import NOTHING, StudyResults, Values, by_replication, family_of
 from experiments.campaigns.sentences import Sentence, names_of
-from experiments.campaigns.statistics import Effect, bootstrap, bootstrap_rows, share
+from experiments.campaigns.statistics import bootstrap_rows, share
 from experiments.studies.regression import paper, settings
 from simmodels.ground.numbers import Floats
 

@@ -10,11 +10,12 @@ from experiments.campaigns.study import Design
 from experiments.inputs import named_priority
 from experiments.studies.naming import log_name
 from experiments.studies.regression.paper import COEFFICIENTS, SYNTHETIC, set_of
+from simmodels import Polynomial, RequestError
 from simmodels.engine import Engine
-from simmodels.errors import RequestError, must_be
+from simmodels.errors import must_be
 from simmodels.learning.pairs import Initial
 from simmodels.policies.naming import as_order
-from simmodels.policies.polynomial import FORMS, Polynomial
+from simmodels.policies.polynomial import FORMS
 from simmodels.policies.priority import Priority
 
 FIT: Final = "fit"

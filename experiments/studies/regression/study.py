@@ -14,10 +14,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from experiments.campaigns.cell import Cell, Rows
-from experiments.campaigns.claims import Claim
-from experiments.campaigns.results import Results
-from experiments.campaigns.study import Design, Scale, Study
+from experiments.campaigns import Cell, Claim, Results, Scale, Study
+from experiments.campaigns.cell import Rows
+from experiments.campaigns.study import Design
 from experiments.inputs import WorkloadFile, named_priority
 from experiments.studies.regression import learning, settings
 from experiments.studies.regression.claims import claim_tables, fit_claims, over_workloads
@@ -25,15 +24,11 @@ from experiments.studies.regression.paper import ELEMENTS, PAPER
 from experiments.studies.regression.results import RegressionResults
 from experiments.studies.regression.tables import findings, make_tables
 from experiments.studies.windows import windows
-from simmodels.errors import RequestError, must_be
+from simmodels import DAY, RequestError, Workload, draw_pairs, simulate
+from simmodels.errors import must_be
 from simmodels.ground.streams import entropy
-from simmodels.learning.pairs import draw_pairs
 from simmodels.policies.priority import Priority
-from simmodels.simulate import simulate
-from simmodels.units import DAY
-from simmodels.work.workload import Workload
-from workloads.lublin import lublin
-from workloads.tsafrir import tsafrir_estimates
+from workloads import lublin, tsafrir_estimates
 
 _CORES: Final = 256
 

@@ -9,15 +9,14 @@ from typing import Final
 
 import pandas as pd
 
+from experiments.campaigns import Results
 from experiments.campaigns.charts import INKS, Areas, Axis, Chart, Lines, draw_all
-from experiments.campaigns.results import Results
 from experiments.drawing import Figure
 from experiments.studies.naming import log_name
 from experiments.studies.selection.paper import FIG_1_ON, FIG_2_ON, OTHERS, log_of
 from experiments.studies.selection.results import BASE, SelectionResults
 from experiments.studies.selection.settings import KINDS, LOGGED, SEVEN
-from simmodels.policies.orders import TWELVE_ORDERS
-from simmodels.units import HOUR
+from simmodels import HOUR, TWELVE_ORDERS
 
 _COLOURS: Final = {
     name: {"color": ink} for names in (TWELVE_ORDERS, KINDS) for name, ink in zip(names, INKS, strict=False)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from experiments.campaigns.paper import Paper, read_elements
+from experiments.campaigns import Paper
+from experiments.campaigns.paper import read_elements
 from experiments.studies.naming import log_name
 
 PAPER: Final = Paper(

@@ -12,12 +12,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from experiments.campaigns import Claim, Effect, Results, Scope, in_scope
 from experiments.campaigns.cell import REPLICATION
-from experiments.campaigns.claims import Claim, Scope, in_scope
 from experiments.campaigns.judging import NOTHING, StudyResults, Values, judge
-from experiments.campaigns.results import Results
 from experiments.campaigns.sentences import Sentence, names_of, read_sentences
-from experiments.campaigns.statistics import ENOUGH, ENOUGH_FOR_TAILS, Effect, bootstrap_rows
+from experiments.campaigns.statistics import ENOUGH, ENOUGH_FOR_TAILS, bootstrap_rows
 from experiments.studies.naming import log_name
 from experiments.studies.selection import paper
 from experiments.studies.selection.measures import (
@@ -37,8 +36,8 @@ from experiments.studies.selection.measures import (
     worst_regret,
 )
 from experiments.studies.selection.settings import LOGGED, NOISES, PERIODS, SEVEN, TUNERS
+from simmodels import TWELVE_ORDERS
 from simmodels.ground.numbers import Floats
-from simmodels.policies.orders import TWELVE_ORDERS
 
 BASE: Final = "FCFS"
 TOTAL: Final = "total_wait_s"

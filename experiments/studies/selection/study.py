@@ -10,10 +10,8 @@ from typing import Any, Final, get_args
 
 import pandas as pd
 
-from experiments.campaigns.cell import Cell, Rows
-from experiments.campaigns.claims import Claim
-from experiments.campaigns.results import Results
-from experiments.campaigns.study import Scale, Study
+from experiments.campaigns import Cell, Claim, Results, Scale, Study
+from experiments.campaigns.cell import Rows
 from experiments.studies.selection.paper import ELEMENTS, FILES, PAPER, missing_from
 from experiments.studies.selection.results import SelectionResults, make_claims
 from experiments.studies.selection.settings import (
@@ -32,8 +30,8 @@ from experiments.studies.selection.settings import (
     strategy_of,
 )
 from experiments.studies.selection.tables import make_tables, sentences
+from simmodels import TWELVE_ORDERS
 from simmodels.engine import Engine
-from simmodels.policies.orders import TWELVE_ORDERS
 
 _DECAYING: Final = tuple(f"decaying {period}" for period in PERIODS)
 _WITHOUT: Final = tuple(f"{order}{UNBOUNDED}" for order in ("SPF", "SQF", "SAF"))

@@ -7,8 +7,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import pandas as pd
 
-from experiments.campaigns.results import Results
-from experiments.campaigns.statistics import ENOUGH_FOR_TAILS, Effect, bootstrap_rows
+from experiments.campaigns import Effect, Results
+from experiments.campaigns.statistics import ENOUGH_FOR_TAILS, bootstrap_rows
 from experiments.studies.naming import log_name
 from experiments.studies.selection.measures import LIKENESS, band, best_gain, least_remaining, most_divided
 from experiments.studies.selection.paper import (
@@ -21,8 +21,7 @@ from experiments.studies.selection.paper import (
 )
 from experiments.studies.selection.results import BANDIT, BASE, LONGEST, NOISY, SelectionResults, best_of, fixed_in
 from experiments.studies.selection.settings import KINDS, PERIODS, TUNERS, UNBOUNDED, YEAR_WEEKS
-from simmodels.policies.orders import TWELVE_ORDERS
-from simmodels.units import HOUR
+from simmodels import HOUR, TWELVE_ORDERS
 
 Row: TypeAlias = dict[str, Any]
 _DAYS_PER_MONTH: Final = 365.25 / 12
