@@ -16,14 +16,12 @@ from experiments.dates import date_of
 from experiments.efficiency import efficiency
 from experiments.inputs import not_modelled, notes_of
 from experiments.studies.advice.answer import Advised, Doubt, Worse
-from experiments.studies.advice.settings import AUTO, FIXED
+from experiments.studies.advice.settings import AUTO, FIXED, LOG, RESAMPLE
 from experiments.studies.advice.verdict import GAIN, Option, Verdict, front
 from simmodels import HOUR, TWELVE_ORDERS, WEEK, Workload
 from simmodels.ground.durations import as_hours
 from simmodels.results.logged import AS_LOGGED
 
-LOG: Final = "the log"
-RESAMPLE: Final = "a resample"
 _NEAR: Final = 0.05
 """An order is good if its waits are at most this much longer than those of the best."""
 _SETTLED: Final = 0.8

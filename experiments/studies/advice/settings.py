@@ -10,6 +10,8 @@ from experiments.studies.multifactor import BY_IN_WORDS, By, Multifactor
 from simmodels.policies.orders import find_order
 from simmodels.policies.queue_options import Backfilling
 
+LOG: Final = "the log"
+RESAMPLE: Final = "a resample"
 BACKFILLINGS: Final[Mapping[str, Backfilling]] = {
     "FCFS without backfilling": "none",
     "FCFS with greedy backfilling": "greedy",

@@ -14,27 +14,10 @@ from experiments.campaigns import Cell, Results, Scale, Study
 from experiments.campaigns.cell import REPLICATION, Rows
 from experiments.campaigns.study import Figures
 from experiments.inputs import WorkloadFile
+from experiments.studies.advice import settings
 from experiments.studies.advice.answer import Advised, lines_of, worse_for
 from experiments.studies.advice.limits import FoundLimits, effect_of, find_limits
-from experiments.studies.advice.results import (
-    LOG,
-    RESAMPLE,
-    answer_tables,
-    doubts_of,
-    doubts_of_runs,
-    options_of,
-    tuners_of,
-)
-from experiments.studies.advice.settings import (
-    AUTO,
-    BACKFILLINGS,
-    FIXED,
-    PRIORITIES,
-    TUNERS,
-    Replays,
-    in_seconds,
-    in_words,
-)
+from experiments.studies.advice.results import answer_tables, doubts_of, doubts_of_runs, options_of, tuners_of
 from experiments.studies.advice.verdict import Option, front, judge
 from simmodels.errors import must_be, require_known
 from simmodels.ground.durations import as_hours
@@ -63,7 +46,7 @@ class Advice(Study):
         "cores": None,
         "clean": "strong,ends",
         "current": "FCFS",
-        "limits": AUTO,
+        "limits": settings.AUTO,
         "weeks": None,
         "node_cores": 1,
         "partition": "",
@@ -71,8 +54,8 @@ class Advice(Study):
         "timezone": None,
     }
     factors = {
-        "trace": (LOG, RESAMPLE),
-        "policy": (*FIXED, *TUNERS),
+        "trace": (settings.LOG, settings.RESAMPLE),
+        "policy": (*settings.FIXED, *settings.TUNERS),
         "threshold_h": (40.0, 160.0, None),
     }
     scales = {
@@ -85,7 +68,9 @@ class Advice(Study):
     def __init__(self, /, **chosen: Any) -> None:  # noqa: ANN401  as of all studies
         current = chosen.get("current")
         if isinstance(current, str):  # case does not matter
-            chosen["current"] = next((name for name in (*FIXED, AUTO) if name.lower() == current.lower()), current)
+            chosen["current"] = next(
+                (name for name in (*settings.FIXED, settings.AUTO) if name.lower() == current.lower()), current
+            )
         super().__init__(**chosen)
         self._found_last: tuple[Results, Advised | None] | None = None
         self._schedules: dict[tuple[str, float | None, sm.Limits | None], sm.Schedule] = {}
@@ -106,16 +91,16 @@ class Advice(Study):
     def _limits(self) -> FoundLimits:
         """The limits under which the log is replayed, and what else is read off it."""
         of, log = self._given, self._as_read
-        current = "FCFS" if of["current"] == AUTO else of["current"]
-        free = Replays(log=log, node_cores=of["node_cores"])
+        current = "FCFS" if of["current"] == settings.AUTO else of["current"]
+        free = settings.Replays(log=log, node_cores=of["node_cores"])
         return find_limits(str(of["limits"]), log, lambda: free.schedule(current))
 
     @cached_property
-    def _replays(self) -> Replays:
+    def _replays(self) -> settings.Replays:
         """How the log, of a machine with the cores in service, is replayed."""
         found = self._limits
         log, node_cores = found.used.on(self._as_read), self._given["node_cores"]
-        return Replays(log=log, node_cores=node_cores, limits=found.limits, ahead=found.used.ahead)
+        return settings.Replays(log=log, node_cores=node_cores, limits=found.limits, ahead=found.used.ahead)
 
     @property
     def _log(self) -> sm.Workload:
@@ -129,14 +114,14 @@ class Advice(Study):
         """Hand out the cells: the log once; a resample in each replication, with tuners."""
         design = self.design(scale)
         current = str(design.parameters["current"])
-        allowed = [name for name in design.factors["policy"] if name in FIXED]
-        if current == AUTO:
+        allowed = [name for name in design.factors["policy"] if name in settings.FIXED]
+        if current == settings.AUTO:
             if np.isnan(logged_wait_s(self._log)).all():
                 raise sm.RequestError("--current auto: the log does not say when its jobs started", "name an order")
         else:
             # The error lists what the name may have meant: the twenty priorities, or all else.
             entered = current.startswith(_PRIORITY)
-            known = [name for name in (*allowed, AUTO) if name.startswith(_PRIORITY) == entered]
+            known = [name for name in (*allowed, settings.AUTO) if name.startswith(_PRIORITY) == entered]
             require_known("current order", current, known)
         design.require_integers(1, "weeks", or_none=True)
         node_cores = design.parameters["node_cores"]
@@ -148,31 +133,31 @@ class Advice(Study):
         first, last = design.factors["threshold_h"][0], design.factors["threshold_h"][-1]
         whole = whole_weeks(self._log)
         for cell in super().cells(scale, seed):
-            on_log, policy = cell["trace"] == LOG, cell["policy"]
+            on_log, policy = cell["trace"] == settings.LOG, cell["policy"]
             if policy in sm.TWELVE_ORDERS:
                 fits = True
-            elif policy in TUNERS:
+            elif policy in settings.TUNERS:
                 fits = not on_log and cell["threshold_h"] == first and self._limits.limits is None
             else:
-                asked = policy not in BACKFILLINGS or current in {AUTO, policy}
+                asked = policy not in settings.BACKFILLINGS or current in {settings.AUTO, policy}
                 fits = asked and cell["threshold_h"] == last
             if fits and (cell.replication == 0 if on_log else whole > 0):
                 yield cell
 
     def run_cell(self, cell: Cell) -> Rows:
         """Return the figures of merit of one simulation; of a tuner also which order it used, week by week."""
-        replays: Replays = cell.inputs[_INPUT]
+        replays: settings.Replays = cell.inputs[_INPUT]
         policy: str = cell["policy"]
         log, limits, ahead = replays.log, replays.limits, replays.ahead
-        if cell["trace"] == LOG:
+        if cell["trace"] == settings.LOG:
             schedule = _scheduled(replays, log, cell)
             return {**_measured(schedule), "apart": _apart(schedule)}
         weeks = cell["weeks"] or min(_MOST_WEEKS, whole_weeks(log))
         columns = (*(() if limits is None else limits.columns), *(() if ahead is None else (ahead.by,)))
         trace = _resample(log, weeks=weeks, seed=cell.seed, index=cell.replication, columns=columns)
-        if policy in TUNERS:
-            strategy, period_s = TUNERS[policy]
-            options = QueueOptions.checked(threshold_s=in_seconds(cell["threshold_h"]))
+        if policy in settings.TUNERS:
+            strategy, period_s = settings.TUNERS[policy]
+            options = QueueOptions.checked(threshold_s=settings.in_seconds(cell["threshold_h"]))
             seed = cell.seed_for("tuner")
             cores = trace.max_cores or 0
             tuned = sm.replay_tuned(
@@ -220,7 +205,7 @@ class Advice(Study):
         """Return what is to be entered into a batch system."""
         found = self._found(results)
         then = None if found is None else found.verdict.advised
-        if then is None or then.policy not in PRIORITIES:
+        if then is None or then.policy not in settings.PRIORITIES:
             return {}
         about = f"Advice of schedlab for {self._log.name}; mean wait of the replay: {as_hours(then.mean_h)}."
         if not results.judged or results.done < results.cells:
@@ -234,7 +219,9 @@ class Advice(Study):
             return {}
         verdict = found.verdict
         then, beyond = verdict.advised, verdict.remark
-        entered = None if then is None or then.policy not in PRIORITIES else self._replays.priority(then.policy)
+        entered = (
+            None if then is None or then.policy not in settings.PRIORITIES else self._replays.priority(then.policy)
+        )
         return {
             "verdict": verdict.kind,
             "weak": verdict.weak,
@@ -271,7 +258,7 @@ class Advice(Study):
             log=log,
             options=options,
             calibration=calibration,
-            fitted=results.parameters["current"] == AUTO,
+            fitted=results.parameters["current"] == settings.AUTO,
             verdict=verdict,
             worse=None if verdict.advised is None else worse_for(replayed, self._under(verdict.advised)),
             doubts=(*doubts_of(log, calibration), *doubts_of_runs(results, now)),
@@ -298,10 +285,10 @@ class Advice(Study):
 _resample: Final = lru_cache(maxsize=1)(resample)
 
 
-_first_come: Final = lru_cache(maxsize=1)(Replays.schedule)
+_first_come: Final = lru_cache(maxsize=1)(settings.Replays.schedule)
 
 
-def _scheduled(replays: Replays, trace: sm.Workload, cell: Cell) -> sm.Schedule:
+def _scheduled(replays: settings.Replays, trace: sm.Workload, cell: Cell) -> sm.Schedule:
     """Return the schedule of a trace."""
     if cell["policy"] == "FCFS":
         return _first_come(replays, "FCFS", None, trace)
@@ -311,7 +298,9 @@ def _scheduled(replays: Replays, trace: sm.Workload, cell: Cell) -> sm.Schedule:
 def _in_hours(results: Results) -> Results:
     """Return the waits of the orders on resamples, in hours, with thresholds in words."""
     table = results.table
-    chosen = table[(table["trace"] == RESAMPLE) & table["policy"].isin(sm.TWELVE_ORDERS)].dropna(subset=["mean_wait_s"])
+    chosen = table[(table["trace"] == settings.RESAMPLE) & table["policy"].isin(sm.TWELVE_ORDERS)].dropna(
+        subset=["mean_wait_s"]
+    )
     values = results.factors["threshold_h"]
     words = [_in_a_legend(value) for value in values]
     place = [_in_a_legend(None if np.isnan(hours) else hours) for hours in chosen["threshold_h"].astype(np.float64)]
@@ -330,7 +319,7 @@ def _in_hours(results: Results) -> Results:
 
 def _in_a_legend(threshold_h: object) -> str:
     """Return a threshold as it stands in a legend, after the word with."""
-    return "no threshold" if threshold_h is None else in_words(threshold_h).removeprefix("with ")
+    return "no threshold" if threshold_h is None else settings.in_words(threshold_h).removeprefix("with ")
 
 
 def _apart(schedule: sm.Schedule) -> float | None:

@@ -19,22 +19,10 @@ from experiments.campaigns import Cell, Claim, Results, Scale, Study, in_scope
 from experiments.campaigns.cell import Rows
 from experiments.campaigns.study import Figures
 from experiments.policy import FIVE, QUEUES, TARGETED, policy_of
+from experiments.studies.capacity import settings
 from experiments.studies.capacity.claims import make_claims
 from experiments.studies.capacity.paper import ELEMENTS, PAPER, SLICES, printed_table
 from experiments.studies.capacity.results import CapacityResults, make_tables
-from experiments.studies.capacity.settings import (
-    BORG,
-    CHANGES,
-    INTERPRETATIONS,
-    JUDGED,
-    SWEPT,
-    first_submit_s,
-    heuristic_options,
-    heuristics_for,
-    points,
-    require_settings,
-    slices_of,
-)
 from simmodels import DAY, HOUR, WEEK, Checkpoints, RequestError, Schedule, Workload, simulate, young_daly_s
 from simmodels import Capacity as Walk
 from simmodels.clusters.capacity import Mode
@@ -79,7 +67,7 @@ class Capacity(Study):
     factors = {
         "workload": RISKY_FAMILIES,
         "trace": tuple(range(6)),
-        **SWEPT,
+        **settings.SWEPT,
         "cores_per_machine": (24,),
         "jobs_per_week": (20_000,),
         "change": ("kill",),
@@ -102,8 +90,9 @@ class Capacity(Study):
         "paper": Scale(replications=30),
         "extended": Scale(
             replications=30,
-            factors={"cores_per_machine": (48, 32, 24, 16, 8), "variant": tuple(INTERPRETATIONS), "change": CHANGES,
-                     "jobs_per_week": (8_000, 14_000, 20_000, 28_000, 40_000), "heuristic": (*FIVE, *QUEUES)},
+            factors={"cores_per_machine": (48, 32, 24, 16, 8), "jobs_per_week": (8_000, 14_000, 20_000, 28_000, 40_000),
+                     "variant": tuple(settings.INTERPRETATIONS), "change": settings.CHANGES,
+                     "heuristic": (*FIVE, *QUEUES)},
         ),
     }  # fmt: skip
     measures = (
@@ -122,21 +111,21 @@ class Capacity(Study):
             A setting is out of range.
         """
         design = self.design(scale)
-        require_settings(design)
-        values = design.factors
-        slices = slices_of(values["workload"])
+        settings.require_settings(design)
+        values, centre = design.factors, next(settings.points(design.factors))
+        slices = settings.slices_of(values["workload"])
         families = [str(name) for name in values["workload"] if name in RISKY_FAMILIES]
-        workloads = [*families, *([BORG] if slices else [])]
+        workloads = [*families, *([settings.BORG] if slices else [])]
         for replication, workload, trace in product(range(design.replications), workloads, values["trace"]):
-            if workload == BORG and trace >= len(slices) - 1:
+            if workload == settings.BORG and trace >= len(slices) - 1:
                 continue
             only_centre = workload == "LogScaleU" and scale != "extended"
-            for point in islice(points(values), 1 if only_centre else None):
-                if workload == BORG and point["jobs_per_week"] != next(points(values))["jobs_per_week"]:
+            for point in islice(settings.points(values), 1 if only_centre else None):
+                if workload == settings.BORG and point["jobs_per_week"] != centre["jobs_per_week"]:
                     continue  # Borg has as many as it has
-                if not INTERPRETATIONS[point["variant"]].changes_jobs_of(workload):
+                if not settings.INTERPRETATIONS[point["variant"]].changes_jobs_of(workload):
                     continue
-                for heuristic in heuristics_for(point, values["heuristic"]):
+                for heuristic in settings.heuristics_for(point, values["heuristic"]):
                     factors = {"workload": workload, "trace": trace, **point, "heuristic": heuristic}
                     yield Cell(factors, replication, seed, design.parameters)
 
@@ -149,13 +138,13 @@ class Capacity(Study):
             A slice cannot be read, has no job that is submitted in it, or begins when another does.
         """
         design = self.design(scale)
-        require_settings(design)
+        settings.require_settings(design)
         logs = []
-        for path in slices_of(design.factors["workload"]):
+        for path in settings.slices_of(design.factors["workload"]):
             log = read_borg_slice(path)
             if log.extras["running"].all():
                 raise RequestError(f"{path} has only jobs that ran before it", "give a slice with others")
-            logs.append((first_submit_s(log), path, log))
+            logs.append((settings.first_submit_s(log), path, log))
         logs.sort(key=lambda each: each[0])
         found = {}
         for trace, ((before, _, reference), (begin, path, log)) in enumerate(pairwise(logs)):
@@ -165,17 +154,17 @@ class Capacity(Study):
                 )
             # A slice is as long as its last submit says, in whole days.
             days = math.floor((float(log.submit_s.max()) - begin) / DAY) + 1
-            found[f"{BORG} {trace}"] = Jobs(log, reference, (begin, begin + days * DAY))
+            found[f"{settings.BORG} {trace}"] = Jobs(log, reference, (begin, begin + days * DAY))
         return found
 
     def uses(self, cell: Cell) -> Collection[str]:
         """Return the slice of a cell on Borg."""
-        return (f"{BORG} {cell['trace']}",) if cell["workload"] == BORG else ()
+        return (f"{settings.BORG} {cell['trace']}",) if cell["workload"] == settings.BORG else ()
 
     def run_cell(self, cell: Cell) -> Rows:
         """Return the figures of merit of one heuristic, on one job trace and one walk."""
         schedule = simulated(cell)
-        found = schedule.metrics(warm_credit=INTERPRETATIONS[cell["variant"]].warm_credit)
+        found = schedule.metrics(warm_credit=settings.INTERPRETATIONS[cell["variant"]].warm_credit)
         return {name: None if math.isnan(found[name]) else found[name] for name in self.measures}
 
     # -- what is reported ----------------------------------------------------------------------------
@@ -183,12 +172,12 @@ class Capacity(Study):
     def tables(self, results: Results) -> Mapping[str, pd.DataFrame]:
         """Return the text's numbers beside ours, and what came out at the centre and along the sweeps."""
         found = CapacityResults(results)
-        printed = printed_table(found) if found.centre["variant"] in JUDGED else pd.DataFrame()
+        printed = printed_table(found) if found.centre["variant"] in settings.JUDGED else pd.DataFrame()
         return {**({"numbers of the text, beside ours": printed} if len(printed) else {}), **make_tables(found)}
 
     def findings(self, results: Results) -> Sequence[str]:
         """Return what is missing where no slice of Borg's trace was passed."""
-        if BORG in CapacityResults(results).subjects:
+        if settings.BORG in CapacityResults(results).subjects:
             return ()
         missing = "Figure 4, the panels of Borg and the claims about it are missing: pass slices of Google's Borg trace"
         return (f"{missing}, as the authors publish them, beside the families: {SLICES} (seven for six job traces)",)
@@ -209,16 +198,16 @@ class Capacity(Study):
     def claims(self, results: Results) -> Sequence[Claim]:
         """Return the claims of the paper; none if its centre is by a reading that is neither ours nor the text."""
         found = CapacityResults(results)
-        claims = make_claims(found) if found.centre["variant"] in JUDGED else ()
-        return in_scope(claims, results, given={"workload": {BORG: "SLICE,SLICE,..."}})
+        claims = make_claims(found) if found.centre["variant"] in settings.JUDGED else ()
+        return in_scope(claims, results, given={"workload": {settings.BORG: "SLICE,SLICE,..."}})
 
 
 def jobs_of(cell: Cell) -> Jobs:
     """Return the jobs of a cell: of a family, generated; else a slice of Borg."""
-    reading = INTERPRETATIONS[cell["variant"]]
+    reading = settings.INTERPRETATIONS[cell["variant"]]
     lead, window = reading.windows(cell.parameters)
-    if cell["workload"] == BORG:
-        log, reference, (begin, end) = cell.inputs[f"{BORG} {cell['trace']}"]
+    if cell["workload"] == settings.BORG:
+        log, reference, (begin, end) = cell.inputs[f"{settings.BORG} {cell['trace']}"]
         return Jobs(log, reference, (begin, min(end, begin + window * DAY)))
     begin, end = lead * DAY, (lead + window) * DAY
     size = (end / WEEK, reading.jobs_per_week(cell["jobs_per_week"], end / WEEK), cell["cores_per_machine"])
@@ -253,7 +242,7 @@ def walk_of(cell: Cell, until_s: float) -> Walk:
         radius=cell["radius"],
         period_s=cell["period_s"],
         until_s=until_s + notice_s,  # what is announced by the end is known
-        law=INTERPRETATIONS[cell["variant"]].law,
+        law=settings.INTERPRETATIONS[cell["variant"]].law,
         notice_s=notice_s,
         mode=_MODES.get(change, "kill"),
         seed=cell.seed_for("walk"),
@@ -290,7 +279,7 @@ def simulated(cell: Cell) -> Schedule:
         "checkpoints": _checkpoints(cell, capacity, window_s),
     }
     if heuristic not in QUEUES:
-        options |= heuristic_options(heuristic, cell.parameters, INTERPRETATIONS[cell["variant"]])
+        options |= settings.heuristic_options(heuristic, cell.parameters, settings.INTERPRETATIONS[cell["variant"]])
     if heuristic in TARGETED:
         options |= {"reference": reference, "least_machines": least}
     return simulate(log, capacity=capacity, cores_per_machine=size, machines=most, window_s=window_s, **options)

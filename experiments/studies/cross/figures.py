@@ -12,16 +12,7 @@ from experiments.campaigns import Effect, Results
 from experiments.campaigns.charts import Axis, Chart, Heat, Lines, Panel, draw_all, in_order
 from experiments.drawing import Figure
 from experiments.studies.cross.results import RANKED, SLOWDOWN, CrossResults, Key, awareness, make_tables, spread
-from experiments.studies.cross.settings import (
-    AWARE,
-    DECIDERS,
-    FIXED,
-    ROUTED_ORDERS,
-    ROUTERS,
-    STEADY,
-    orders_for,
-    period_of,
-)
+from experiments.studies.cross.settings import AWARE, DECIDERS, FIXED, ROUTED_ORDERS, ROUTERS, orders_for, period_of
 
 _ASIDE: Final = 0.045
 """How far lines of ranks lie beside each other, so that equal ones are seen."""
@@ -142,7 +133,7 @@ def _ranks(found: CrossResults, table: pd.DataFrame | None) -> pd.DataFrame:
 
 def _risk(found: CrossResults) -> Iterator[dict[str, Any]]:
     """Hand out what first fit gains by knowing the risk, beside what the best order gains on the worst, by capacity."""
-    for workload, capacity in found.places:
+    for workload, capacity in product(found.results.texts("workload"), found.changing):
         effects = {
             "knowing the risk (first fit, with interval)": awareness(found, workload, capacity),
             "order (first fit)": _exact(spread(found, workload, capacity, AWARE)),
@@ -151,7 +142,7 @@ def _risk(found: CrossResults) -> Iterator[dict[str, Any]]:
                 *([Key(workload, capacity, decider, "FCFS")] for decider in ("EASY", "TargetASAP"))
             ),
         }
-        for what, effect in effects.items() if capacity != STEADY else ():
+        for what, effect in effects.items():
             if effect is not None:
                 yield {"workload": workload, "capacity": capacity, "what": what} | effect.columns("times")
 

@@ -18,23 +18,7 @@ from experiments.campaigns.judging import NOTHING, StudyResults, Values, judge
 from experiments.campaigns.sentences import Sentence, names_of, read_sentences
 from experiments.campaigns.statistics import ENOUGH, ENOUGH_FOR_TAILS, bootstrap_rows
 from experiments.studies.naming import log_name
-from experiments.studies.selection import paper
-from experiments.studies.selection.measures import (
-    LIKENESS,
-    against_first,
-    antagonistic,
-    band,
-    best_gain,
-    clear,
-    least_remaining,
-    least_worst_regret,
-    most_divided,
-    rank,
-    regret,
-    spread,
-    variation,
-    worst_regret,
-)
+from experiments.studies.selection import paper, statistics
 from experiments.studies.selection.settings import LOGGED, NOISES, PERIODS, SEVEN, TUNERS
 from simmodels import TWELVE_ORDERS
 from simmodels.ground.numbers import Floats
@@ -172,7 +156,7 @@ class SelectionResults(StudyResults):
         It is the sum of the differences over the resamples, divided by the sum of the others. None if one of the two is
         missing, or nobody waits in any resample.
         """
-        return self.compare(workload, best_gain, against, [strategy], column=column)
+        return self.compare(workload, statistics.best_gain, against, [strategy], column=column)
 
     def compare(
         self,
@@ -225,7 +209,7 @@ class SelectionResults(StudyResults):
         others = [name for name in fixed_in(totals) if name != strategy]
         if strategy in totals and others and totals[others].sum().min() <= 0.0:
             return None
-        return self.compare(workload, regret, strategy, others, least=2)
+        return self.compare(workload, statistics.regret, strategy, others, least=2)
 
     def likeness(self, workload: str, name: str) -> Effect | None:
         """Return how like the printed row of table 2 ours is, by a measure of `LIKENESS`; None without the two."""
@@ -234,7 +218,9 @@ class SelectionResults(StudyResults):
             return None
 
         def like(rows: Floats) -> Floats:
-            return LIKENESS[name](100.0 * against_first(rows), np.array(printed, dtype=np.float64))
+            return statistics.LIKENESS[name](
+                100.0 * statistics.against_first(rows), np.array(printed, dtype=np.float64)
+            )
 
         return self.compare(workload, like, BASE, paper.OTHERS, least=len(paper.OTHERS))
 
@@ -291,7 +277,7 @@ class SelectionResults(StudyResults):
 
         def measured(rows: Floats) -> Floats:
             waits = np.moveaxis(rows.reshape((*rows.shape[:-1], len(both), -1)), -3, -2)
-            over_base = 1.0 + against_first(waits)
+            over_base = 1.0 + statistics.against_first(waits)
             return statistic(over_base[..., : len(sides[0])], over_base[..., len(sides[0]) :])
 
         return bootstrap_rows(rows.to_numpy(), measured, seed=self.results.seed)
@@ -323,7 +309,7 @@ class SelectionResults(StudyResults):
         if not set(pair) <= set(both[0]) or not self.waits(on[0]):
             return None
         rows = pd.concat([each[pair] for each in both], axis=1).to_numpy()
-        return bootstrap_rows(rows, antagonistic, seed=self.results.seed)
+        return bootstrap_rows(rows, statistics.antagonistic, seed=self.results.seed)
 
     def _weekly_variation(self, said: Sentence, on: Sequence[str]) -> Effect | None:
         """Return the standard deviation of weekly means on the log itself over their mean: the least of all orders."""
@@ -336,7 +322,7 @@ class SelectionResults(StudyResults):
         means = means.pivot_table(index="week", columns="strategy", values="mean_s").dropna()
         if not names <= set(means) or means.empty or means.mean().min() <= 0.0:
             return None
-        return bootstrap_rows(means.to_numpy(), variation, seed=self.results.seed, block=_MONTH_WEEKS)
+        return bootstrap_rows(means.to_numpy(), statistics.variation, seed=self.results.seed, block=_MONTH_WEEKS)
 
     def _over_logs(
         self,
@@ -353,20 +339,20 @@ class SelectionResults(StudyResults):
 
     measures = MappingProxyType(
         {
-            "waits": partial(_of_others, statistic=best_gain),
-            "longest waits": partial(_of_others, statistic=best_gain, column=LONGEST),
-            "spread": partial(_of_others, statistic=spread),
-            "band": partial(_of_others, statistic=band, each=True, needed=ENOUGH_FOR_TAILS),
-            "clear": partial(_of_others, statistic=clear, each=True, needed=ENOUGH_FOR_TAILS),
+            "waits": partial(_of_others, statistic=statistics.best_gain),
+            "longest waits": partial(_of_others, statistic=statistics.best_gain, column=LONGEST),
+            "spread": partial(_of_others, statistic=statistics.spread),
+            "band": partial(_of_others, statistic=statistics.band, each=True, needed=ENOUGH_FOR_TAILS),
+            "clear": partial(_of_others, statistic=statistics.clear, each=True, needed=ENOUGH_FOR_TAILS),
             "regret": _regret,
             "antagonistic": _antagonistic,
             "weekly variation": _weekly_variation,
-            **dict.fromkeys(LIKENESS, _like),
-            "most divided": partial(_over_logs, statistic=most_divided),
-            "least remaining": partial(_over_logs, statistic=least_remaining),
-            "rank": partial(_over_logs, statistic=rank),
-            "worst regret": partial(_over_logs, statistic=worst_regret),
-            "least worst regret": partial(_over_logs, statistic=least_worst_regret, least=2),
+            **dict.fromkeys(statistics.LIKENESS, _like),
+            "most divided": partial(_over_logs, statistic=statistics.most_divided),
+            "least remaining": partial(_over_logs, statistic=statistics.least_remaining),
+            "rank": partial(_over_logs, statistic=statistics.rank),
+            "worst regret": partial(_over_logs, statistic=statistics.worst_regret),
+            "least worst regret": partial(_over_logs, statistic=statistics.least_worst_regret, least=2),
         }
     )
 

@@ -12,36 +12,22 @@ import pandas as pd
 
 from experiments.campaigns import Cell, Claim, Results, Scale, Study
 from experiments.campaigns.cell import Rows
+from experiments.studies.selection import settings
 from experiments.studies.selection.paper import ELEMENTS, FILES, PAPER, missing_from
 from experiments.studies.selection.results import SelectionResults, make_claims
-from experiments.studies.selection.settings import (
-    GENERATED,
-    KINDS,
-    LOGGED,
-    MORE_KINDS,
-    PERIODS,
-    SEVEN,
-    TUNERS,
-    UNBOUNDED,
-    VARIANTS,
-    input_of,
-    read_log,
-    rows_of,
-    strategy_of,
-)
 from experiments.studies.selection.tables import make_tables, sentences
 from simmodels import TWELVE_ORDERS
 from simmodels.engine import Engine
 
-_DECAYING: Final = tuple(f"decaying {period}" for period in PERIODS)
-_WITHOUT: Final = tuple(f"{order}{UNBOUNDED}" for order in ("SPF", "SQF", "SAF"))
-_ONCE: Final = tuple(f"{order}{LOGGED}" for order in SEVEN)
+_DECAYING: Final = tuple(f"decaying {period}" for period in settings.PERIODS)
+_WITHOUT: Final = tuple(f"{order}{settings.UNBOUNDED}" for order in ("SPF", "SQF", "SAF"))
+_ONCE: Final = tuple(f"{order}{settings.LOGGED}" for order in settings.SEVEN)
 _BESIDE: Final = (*_DECAYING, *_WITHOUT, *_ONCE)
 """What runs beside table 2 and 3: with one variant only, the text's if it is run."""
 _KNOWN: Final = (
     *TWELVE_ORDERS,
-    *(f"{kind} {period}" for period in PERIODS for kind in (*KINDS, *MORE_KINDS)),
-    *(f"{order}{how}" for how in (UNBOUNDED, LOGGED) for order in TWELVE_ORDERS),
+    *(f"{kind} {period}" for period in settings.PERIODS for kind in (*settings.KINDS, *settings.MORE_KINDS)),
+    *(f"{order}{how}" for how in (settings.UNBOUNDED, settings.LOGGED) for order in TWELVE_ORDERS),
 )
 
 
@@ -64,11 +50,15 @@ class Selection(Study):
         "weeks": 104, "threshold_h": None, "epsilon": 0.5, "epsilon_decay": 1.0, "epsilon_half_life_weeks": 13,
         "decay": 1.0, "noise": None, "cores": None, "engine": "auto",
     }  # fmt: skip
-    factors = {"variant": ("text",), "workload": (GENERATED,), "strategy": (*TWELVE_ORDERS, *TUNERS, *_BESIDE)}
+    factors = {
+        "variant": ("text",),
+        "workload": (settings.GENERATED,),
+        "strategy": (*TWELVE_ORDERS, *settings.TUNERS, *_BESIDE),
+    }
     scales = {
         "smoke": Scale(replications=5, judged=False, parameters={"weeks": 8}),
         "small": Scale(replications=10),
-        "paper": Scale(replications=100, factors={"variant": VARIANTS}),
+        "paper": Scale(replications=100, factors={"variant": settings.VARIANTS}),
     }
     measures = ("total_wait_s", "mean_wait_s", "max_wait_s", "mean_bounded_slowdown")
     drawn_by = "experiments.studies.selection.figures:draw_figures"
@@ -80,14 +70,14 @@ class Selection(Study):
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
         """Hand out the cells of the design, once its settings are found to be allowed."""
         design = self.design(scale)
-        design.require_known(engine=get_args(Engine), variant=VARIANTS, strategy=_KNOWN)
+        design.require_known(engine=get_args(Engine), variant=settings.VARIANTS, strategy=_KNOWN)
         design.require_integers(1, "weeks")
         design.require_integers(1, "cores", or_none=True)
         design.require_numbers("threshold_h", least=0, unit="hours", also="none for the variant's", or_none=True)
         design.require_numbers("epsilon_half_life_weeks", above=0, unit="weeks")
         for variant in map(str, design.factors["variant"]):
-            for kind in (*KINDS, *MORE_KINDS):
-                strategy_of(kind, "day", variant, design.parameters)  # it refuses what is out of range
+            for kind in (*settings.KINDS, *settings.MORE_KINDS):
+                settings.strategy_of(kind, "day", variant, design.parameters)  # it refuses what is out of range
         return (cell for cell in super().cells(scale, seed) if _is_run(cell, design.factors["variant"]))
 
     def inputs(self, scale: str) -> Mapping[str, Any]:
@@ -97,16 +87,18 @@ class Selection(Study):
         shared = {}
         for workload in design.factors["workload"]:
             for variant in design.factors["variant"]:
-                shared[input_of(str(workload), str(variant))] = read_log(str(workload), str(variant), cores)
+                shared[settings.input_of(str(workload), str(variant))] = settings.read_log(
+                    str(workload), str(variant), cores
+                )
         return shared
 
     def uses(self, cell: Cell) -> Collection[str]:
         """Return the log of a cell: another log is no reason to run it again."""
-        return (input_of(cell["workload"], cell["variant"]),)
+        return (settings.input_of(cell["workload"], cell["variant"]),)
 
     def run_cell(self, cell: Cell) -> Rows:
         """Return one row per week: the waits of jobs that ended in it, the orders used; the last row has the sums."""
-        return list(rows_of(cell, cell.inputs[input_of(cell["workload"], cell["variant"])]))
+        return list(settings.rows_of(cell, cell.inputs[settings.input_of(cell["workload"], cell["variant"])]))
 
     # -- what is reported ---------------------------------------------------------------------------
 
@@ -132,6 +124,6 @@ class Selection(Study):
 def _is_run(cell: Cell, variants: Sequence[object]) -> bool:
     """Return whether a cell is run: what is beside the tables only with one variant, and a log itself once."""
     strategy: str = cell["strategy"]
-    if strategy.endswith(LOGGED) and cell.replication:
+    if strategy.endswith(settings.LOGGED) and cell.replication:
         return False
     return strategy not in _BESIDE or cell["variant"] == ("text" if "text" in variants else variants[0])

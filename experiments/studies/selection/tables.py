@@ -10,17 +10,10 @@ import pandas as pd
 from experiments.campaigns import Effect, Results
 from experiments.campaigns.statistics import ENOUGH_FOR_TAILS, bootstrap_rows
 from experiments.studies.naming import log_name
-from experiments.studies.selection.measures import LIKENESS, band, best_gain, least_remaining, most_divided
-from experiments.studies.selection.paper import (
-    FIG_2_ON,
-    LABELS,
-    OTHERS,
-    TABLE_1,
-    log_of,
-    published_of,
-)
+from experiments.studies.selection.paper import FIG_2_ON, LABELS, OTHERS, TABLE_1, log_of, published_of
 from experiments.studies.selection.results import BANDIT, BASE, LONGEST, NOISY, SelectionResults, best_of, fixed_in
 from experiments.studies.selection.settings import KINDS, PERIODS, TUNERS, UNBOUNDED, YEAR_WEEKS
+from experiments.studies.selection.statistics import LIKENESS, band, best_gain, least_remaining, most_divided
 from simmodels import HOUR, TWELVE_ORDERS
 
 Row: TypeAlias = dict[str, Any]

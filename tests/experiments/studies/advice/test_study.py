@@ -18,8 +18,8 @@ from experiments.campaigns import run
 from experiments.campaigns.report import Report, write_report
 from experiments.campaigns.running import Campaign
 from experiments.cli.output import print_json
-from experiments.studies.advice.results import LOG, RESAMPLE, _settled, front_table, options_of
-from experiments.studies.advice.settings import Replays
+from experiments.studies.advice.results import _settled, front_table, options_of
+from experiments.studies.advice.settings import LOG, RESAMPLE, Replays
 from experiments.studies.advice.study import Advice
 from experiments.studies.advice.verdict import Option, front, judge
 from simmodels.errors import RequestError

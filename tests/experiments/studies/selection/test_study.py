@@ -18,10 +18,10 @@ from experiments.campaigns.results import Results
 from experiments.campaigns.running import Campaign
 from experiments.campaigns.statistics import Effect
 from experiments.studies.naming import log_name
-from experiments.studies.selection.measures import against_first, band, best_gain, clear, spread
 from experiments.studies.selection.paper import OTHERS, TABLE_1, TABLE_2, log_of, published_of
 from experiments.studies.selection.results import BASE, SelectionResults, fixed_in, make_claims
 from experiments.studies.selection.settings import LOGGED, SEVEN, TUNERS, UNBOUNDED, read_log
+from experiments.studies.selection.statistics import against_first, band, best_gain, clear, spread
 from experiments.studies.selection.study import Selection
 from workloads.resampling import How
 
