@@ -8,15 +8,11 @@ import numpy as np
 import pandas as pd
 
 from experiments.inputs import count_of, not_modelled, parts_of
-from simmodels.clusters.cluster_spec import ClusterSpec
-from simmodels.errors import RequestError
+from simmodels import HOUR, ClusterSpec, RequestError, Schedule, Workload
 from simmodels.ground.durations import as_hours
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.results.logged import logged_wait_s
 from simmodels.results.metrics import describe, step_function, time_sum
-from simmodels.results.schedule import Schedule
-from simmodels.units import HOUR
-from simmodels.work.workload import Workload
 
 Agreement = Literal["poor", "rough", "close"]
 

@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.calibration import Held, several
+from simmodels import DAY, WEEK, Workload
 from simmodels.clusters.limits import numbers_of
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.results.logged import logged_wait_s
-from simmodels.units import DAY, WEEK
-from simmodels.work.workload import Workload
 
 MACHINE: Final = ""
 """Stands for a column of which all jobs have the value 0: what the machine has."""

@@ -6,14 +6,13 @@ from typing import Any, Final, NamedTuple
 
 from experiments.campaigns.planning.finding import listed
 from experiments.policy import HEURISTICS, ROUTERS
+from simmodels import bids, orders
 from simmodels.engine import ENGINES
-from simmodels.policies.bids import bids
-from simmodels.policies.orders import orders
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.registry import BIDS, ORDERS, Registry
 from simmodels.results.metrics import IN_WORDS, STATISTICS
-from workloads.cleaning import FILTERS
+from workloads import FILTERS
 
 _SAID: Final = re.compile(r'``"(\w+)"``:? \(?([^);.]*)')
 

@@ -17,11 +17,10 @@ from experiments.outputs import made_folder, made_part, require_no_link, require
 from experiments.policy import Policy
 from experiments.scenario import Scenario
 from experiments.setup import Cell, Setup, column_types
+from simmodels import Schedule, Workload, as_logged
 from simmodels.ground.files import replacing, write_csv
-from simmodels.results.logged import AS_LOGGED, as_logged, logged_wait_s
-from simmodels.results.schedule import Schedule
+from simmodels.results.logged import AS_LOGGED, logged_wait_s
 from simmodels.version import __version__
-from simmodels.work.workload import Workload
 
 PROVENANCE: Final = "provenance.json"
 JOBS: Final = "jobs/"

@@ -3,9 +3,8 @@
 import math
 from datetime import datetime
 
+from simmodels import DAY, Workload
 from simmodels.ground.durations import duration
-from simmodels.units import DAY
-from simmodels.work.workload import Workload
 from workloads.swf import ahead_of_utc_s, zone_of
 
 

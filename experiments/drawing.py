@@ -17,13 +17,11 @@ from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
 
 from experiments.dates import date_of
-from simmodels.errors import RequestError, printable
+from simmodels import DAY, HOUR, MINUTE, SECOND, RequestError, Schedule, Workload
+from simmodels.errors import printable
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.files import ending_of, replacing
-from simmodels.results.schedule import Schedule
-from simmodels.units import DAY, HOUR, MINUTE, SECOND
-from simmodels.work.workload import Workload
 
 # Okabe and Ito (2008): distinct for all common kinds of colour vision; their yellow and black are left out.
 PALETTE: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7A6A4F")

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from simmodels import HOUR, Workload
 from simmodels.ground.numbers import Floats
-from simmodels.units import HOUR
-from simmodels.work.workload import Workload
 
 USERS: Final = 10
 """How many users have a row of their own: those whose jobs used most."""

@@ -8,17 +8,11 @@ import numpy as np
 
 from experiments.calibration import Calibration
 from experiments.caps import MACHINE, values_of, widest_of
-from simmodels.clusters.limits import Limits
+from simmodels import HOUR, Ahead, Limits, Order, Schedule, Workload, simulate
 from simmodels.clusters.rows import Names
 from simmodels.ground.durations import as_hours
-from simmodels.policies.ahead import Ahead
-from simmodels.policies.order import Order
 from simmodels.policies.orders import find_order
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.results.schedule import Schedule
-from simmodels.simulate import simulate
-from simmodels.units import HOUR
-from simmodels.work.workload import Workload
 
 FIRST_COME: Final = "FCFS"
 """The order that priorities change."""

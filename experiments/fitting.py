@@ -15,16 +15,13 @@ from experiments.caps import MACHINE, caps_of, columns_of, week_of
 from experiments.fitted import FIRST_COME, Fitted, Step, Used
 from experiments.inputs import count_of
 from experiments.option import FITTED
-from simmodels.clusters.limits import Limits, numbers_of
-from simmodels.errors import RequestError
+from simmodels import HOUR, MINUTE, Ahead, Limits, RequestError, Schedule, Workload
+from simmodels.clusters.limits import numbers_of
 from simmodels.ground.durations import as_hours
 from simmodels.ground.numbers import Floats, Ints
-from simmodels.policies.ahead import MOST_VALUES, Ahead
+from simmodels.policies.ahead import MOST_VALUES
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.results.logged import logged_wait_s
-from simmodels.results.schedule import Schedule
-from simmodels.units import HOUR, MINUTE
-from simmodels.work.workload import Workload
 
 PERCENTILES: Final = (99, 97, 95, 92, 90, 85, 80, 75, 70, 60, 50)
 """What is tried, from the loosest caps to the tightest."""

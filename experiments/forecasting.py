@@ -15,15 +15,14 @@ from experiments.campaigns.execution.backends import Processes
 from experiments.campaigns.execution.workers import WorkerDiedError
 from experiments.dates import instant_of
 from experiments.levels import Forecast, PastForecasts
-from simmodels.errors import RequestError, StoppedError, must_be
+from simmodels import WEEK, RequestError, StoppedError, Workload
+from simmodels.errors import must_be
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.ground.streams import stream
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.replay.run import Replay
 from simmodels.replay.snapshot import Snapshot
-from simmodels.units import WEEK
 from simmodels.work.vocabulary import OF_USERS
-from simmodels.work.workload import Workload
 from workloads.futures import Past
 
 OF_PAST: Final = 60

@@ -20,20 +20,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from experiments.option import FITTED, IN, Option
-from simmodels.clusters.limits import Limits
-from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, must_be, require_known, with_article
+from simmodels import ImpossibleJobError, Limits, Polynomial, RequestError, SimModelsError, Workload
+from simmodels import bid as make_bid
+from simmodels import order as make_order
+from simmodels.errors import must_be, require_known, with_article
 from simmodels.ground.files import open_regular
 from simmodels.ground.numbers import MOST, as_integer
 from simmodels.ground.toml_json import SUFFIXES
-from simmodels.policies.bids import bid as make_bid
 from simmodels.policies.naming import as_bid, as_order
 from simmodels.policies.orders import BUILT_IN
-from simmodels.policies.orders import order as make_order
-from simmodels.policies.polynomial import Polynomial
 from simmodels.policies.priority import Priority
-from simmodels.work.workload import Workload
-from workloads.cleaning import clean
-from workloads.reading import read
+from workloads import clean, read
 
 _UNREMARKABLE: Final = ("lines", "comment lines", "header lines", "blank lines", "job steps", "jobs")
 OVERSIZED: Final = "dropped: wider than the machine"

@@ -10,21 +10,17 @@ from experiments.fitting import limits_within, with_fitted
 from experiments.inputs import named_limits
 from experiments.option import FITTED, POLICY, Option, Seed, Tau
 from experiments.studies.windows import windows
-from simmodels.clusters.limits import Limits
-from simmodels.errors import RequestError, must_be, require_known
+from simmodels import DAY, Fit, Limits, RequestError, Workload, draw_pairs, fit_polynomial, score_jobs, simulate
+from simmodels.errors import must_be, require_known
 from simmodels.ground.numbers import as_integer, as_number
-from simmodels.learning.pairs import draw_pairs
-from simmodels.learning.regression import Fit, fit_polynomial, require_form
-from simmodels.learning.trials import Estimator, Progress, score_jobs
+from simmodels.learning.regression import require_form
+from simmodels.learning.trials import Estimator, Progress
 from simmodels.policies.parties import startable
 from simmodels.policies.polynomial import as_terms
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import Backfilling, QueueOptions
 from simmodels.results.logged import logged_wait_s
 from simmodels.results.metrics import bounded_slowdown
-from simmodels.simulate import simulate
-from simmodels.units import DAY
-from simmodels.work.workload import Workload
 
 _MEASURE: Final = "mean_bounded_slowdown"
 _PANEL: Final = "How it is learned"

@@ -13,13 +13,11 @@ import pandas as pd
 
 from experiments.inputs import reason
 from experiments.option import OUT, Option
-from simmodels.clusters.energy import Power
-from simmodels.errors import RequestError, must_be
+from simmodels import Power, RequestError, Schedule
+from simmodels.errors import must_be
 from simmodels.ground.files import ending_of, replacing, write_csv
-from simmodels.results.schedule import Schedule
-from workloads.batsim_jobs import write_batsim_jobs
+from workloads import write_batsim_jobs, write_swf
 from workloads.files import COMPRESSIONS
-from workloads.swf import write_swf
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

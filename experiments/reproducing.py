@@ -7,20 +7,19 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from experiments.campaigning import INTERRUPTED, run_cells, show_differences
+from experiments.campaigns import Claim, Element, Paper, Study
 from experiments.campaigns.against import kept_runs
-from experiments.campaigns.claims import Claim, Verdict
+from experiments.campaigns.claims import Verdict
 from experiments.campaigns.pages import page
-from experiments.campaigns.paper import Element, Paper
 from experiments.campaigns.planning.finding import find_class, find_study
 from experiments.campaigns.report import PAGE, Report, elements_of, write_report
 from experiments.campaigns.running import Campaign
-from experiments.campaigns.study import Study
 from experiments.cli import output
 from experiments.cli.reproduce import Reproduce
 from experiments.cli.run import Run
 from experiments.inputs import reason
 from experiments.outputs import made_folder
-from simmodels.errors import RequestError
+from simmodels import RequestError
 from simmodels.ground.files import replacing
 from workloads.files import read_whole
 

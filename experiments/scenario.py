@@ -14,18 +14,12 @@ from experiments.inputs import WorkloadFile, count_of, introduced
 from experiments.option import SHARED, SUPPLY, WHERE, Group, Option, flag_of
 from experiments.policy import TARGETED
 from experiments.workflow_inputs import WorkflowFolder, parse_clusters
-from simmodels.clusters.capacity import Capacity
-from simmodels.clusters.checkpoints import Checkpoints
-from simmodels.clusters.limits import Limits
-from simmodels.clusters.site import Site
-from simmodels.errors import RequestError, must_be
+from simmodels import WEEK, Capacity, Checkpoints, ClusterSpec, Limits, RequestError, Site, Workload
+from simmodels.errors import must_be
 from simmodels.ground.numbers import as_integer
 from simmodels.ground.streams import entropy
 from simmodels.model import LANES, Model, RouterName
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.results.schedule import ClusterSpec
-from simmodels.units import WEEK
-from simmodels.work.workload import Workload
 
 NO_LENGTH: Final = "left out: they ran for no time"
 _DEFAULT: Final = ClusterSpec("cluster-1", 64, None)

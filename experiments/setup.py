@@ -13,10 +13,10 @@ from experiments.inputs import describe_error
 from experiments.option import FITTED, POLICY, RUN, Models, Option, Seed, Tau, flag_of
 from experiments.policy import HEURISTICS, ROUTERS, TARGETED, Kind, Policy, policy_of
 from experiments.scenario import Scenario
+from simmodels import ImpossibleJobError, RequestError, Schedule, SimModelsError, Site, Workload, simulate
 from simmodels.clusters.outages import MAX_REQUEUES, as_max_requeues
-from simmodels.clusters.site import Site
 from simmodels.engine import Engine, require_engine
-from simmodels.errors import ImpossibleJobError, RequestError, SimModelsError, must_be
+from simmodels.errors import must_be
 from simmodels.ground.durations import as_seconds
 from simmodels.model import Model, RouterName, SchedulerOptions
 from simmodels.policies.auction_options import TRAVEL, AuctionOptions
@@ -25,9 +25,7 @@ from simmodels.policies.placement_options import PlacementOptions, has_option
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.rows import require_columns
-from simmodels.results.schedule import Schedule
-from simmodels.simulate import policies_of, simulate
-from simmodels.work.workload import Workload
+from simmodels.simulate import policies_of
 
 PANELS: Final[Mapping[type[Options], str]] = {
     QueueOptions: "Options of a queue",

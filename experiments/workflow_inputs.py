@@ -6,13 +6,10 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from experiments.option import FLOWS, IN, SHARED, Option
-from simmodels.errors import RequestError, must_be
+from simmodels import SECOND, ClusterSpec, RequestError, ValueCurve, Workflow
+from simmodels.errors import must_be
 from simmodels.ground.numbers import MOST, as_number
-from simmodels.results.schedule import ClusterSpec
-from simmodels.units import SECOND
-from simmodels.work.curve import ValueCurve
-from simmodels.work.workflow import Workflow
-from workloads.arrivals import arrivals, read_workflows
+from workloads import arrivals, read_workflows
 
 _CLUSTER: Final = re.compile(r"\s*(?:([0-9]{1,6})\s*x\s*)?([0-9]{1,16})\s*(?::\s*([^\s:,]+))?\s*")
 _MOST: Final = 10_000

@@ -16,11 +16,8 @@ from experiments.policy import HEURISTICS, ROUTERS, Kind, chosen_policies
 from experiments.scenario import Scenario, ScenarioRequest
 from experiments.setup import Setup
 from experiments.tables import comparison_table
-from simmodels.errors import RequestError
-from simmodels.work.workload import Workload
-from workloads.lublin import lublin
-from workloads.swf import write_swf
-from workloads.tsafrir import tsafrir_estimates
+from simmodels import RequestError, Workload
+from workloads import lublin, tsafrir_estimates, write_swf
 
 ORDERS: Final = ("FCFS", "SPF", "SAF", "WFP3", "F2")
 """What the demo compares."""

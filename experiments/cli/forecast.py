@@ -17,13 +17,12 @@ from experiments.forecasting import Futures, Present
 from experiments.inputs import WorkloadFile, count_of, notes_of
 from experiments.levels import LEAST, Levels
 from experiments.option import Json, Models, Option, Seed
+from simmodels import HOUR, RequestError, Workload
 from simmodels.clusters.rows import as_value, require_named
-from simmodels.errors import RequestError, must_be
+from simmodels.errors import must_be
 from simmodels.ground.durations import seconds, span
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.units import HOUR
-from simmodels.work.workload import Workload
 from workloads.swf import zone_of
 
 _PANEL: Final = "What is asked"

@@ -9,18 +9,14 @@ from experiments.cli.options import Derived, derived_of, plain_type, plainly, sh
 from experiments.cli.output import print_warning
 from experiments.inputs import named_limits, named_priority, parts
 from experiments.option import FITTED, POLICY, Models, Option, flag_of
-from simmodels.clusters.checkpoints import Checkpoints
-from simmodels.clusters.limits import Limits
-from simmodels.clusters.shares import Shares
-from simmodels.errors import RequestError, must_be
+from simmodels import HOUR, Checkpoints, Limits, RequestError, Shares, Workload
+from simmodels.errors import must_be
 from simmodels.ground.durations import duration, seconds
 from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.options import Options
 from simmodels.policies.placement_options import PlacementOptions
 from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions
-from simmodels.units import HOUR
-from simmodels.work.workload import Workload
 
 _CHOSEN_BY: Final[Mapping[type[Options], str]] = {PlacementOptions: "--heuristic", AuctionOptions: "--bid"}
 _NAMES: Final = {each.name for kind in (QueueOptions, PlacementOptions, AuctionOptions) for each in fields(kind)}

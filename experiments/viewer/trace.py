@@ -11,13 +11,12 @@ from experiments.drawing import headline
 from experiments.gantt import simulated_window
 from experiments.gantt_boxes import KINDS, Panel, boxes_of
 from experiments.viewer.trace_formats import EventTrace, Slice, Track, Value, trace_writer
-from simmodels.clusters.energy import Power
+from simmodels import Power, Schedule
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.files import as_path
 from simmodels.ground.numbers import Floats
 from simmodels.results.allocation import allocate_attempts
 from simmodels.results.attempts import machines_on
-from simmodels.results.schedule import Schedule
 
 _RUN: Final = ["machine", "row", "left_s", "right_s"]
 
