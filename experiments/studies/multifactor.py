@@ -7,7 +7,7 @@ to 1, less its nice value. There is a factor of the age and one of the size, non
 ``job_sort_formula``: the job with the larger value goes first.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
@@ -42,9 +42,13 @@ ORDER: Final = Order(
 """The order by submit and handicap: where age counts alike for all, priorities grow, and who is ahead stays ahead."""
 
 
-def _text(lines: Iterable[str]) -> str:
-    """Return lines as a text. What one says may come from a file's name, and root installs it: a line remains one."""
-    return "".join(f"{printable(line)}\n" for line in lines)
+def _filled(name: str, values: Mapping[str, object]) -> str:
+    """Return the text of a file, filled in; root installs it, so what is from a file's name must remain in its line."""
+    from jinja2 import Template  # noqa: PLC0415  slow to import: only where files are written
+
+    text = Path(__file__).with_name(f"{name}.j2").read_text("utf-8")
+    filled = Template(text, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    return str(filled.render(values))
 
 
 def made_up_for(by: By, span_s: float) -> str:
@@ -166,60 +170,10 @@ class Multifactor:
         about
             A line on where it is from, which becomes a comment: a line end in it is escaped.
         """
-        lua = {"job_submit.lua": self._lua(about)} if self.by.endswith("classes") else {}
-        slurm, pbs = _text(self._slurm(longest_wait_s, about)), _text(self._pbs(about))
-        return {"slurm.conf.txt": slurm, **lua, "pbs.txt": pbs}
-
-    def _slurm(self, longest_wait_s: float, about: str) -> Iterator[str]:
-        """Hand out the lines of slurm.conf."""
         days = int(np.ceil(max(_LEAST_AGE_S, 2 * longest_wait_s) / DAY))
-        yield f"# {about}"
-        yield f"# Priority: {self}."
-        yield "# A point is a second of waiting. Other factors, such as fair share, add to these; none was simulated."
-        yield "SchedulerType=sched/backfill  # simulated as EASY backfilling"
-        yield "PriorityType=priority/multifactor"
-        yield f"PriorityMaxAge={days}-0  # days: longer than anybody waits, so that the age never stops growing"
-        yield f"PriorityWeightAge={round(days * DAY)}  # its seconds, a point each; without slurmdbd Slurm ignores it"
-        if self.by == "cores":
-            yield "PriorityFavorSmall=YES  # the fewer cores, the more points"
-            yield f"PriorityWeightJobSize={self.weight}  # if jobs ask for cores (-n); half of it if for nodes (-N)"
-        elif self.by == "cores per minute":
-            yield "PriorityFlags=SMALL_RELATIVE_TO_TIME  # beside your own: the size is cores per minute of the limit"
-            yield "PriorityFavorSmall=NO  # the more cores per minute, the more points"
-            yield f"PriorityWeightJobSize={self.weight}  # with {self.node_cores} cores a node, the least that counts"
-        else:
-            yield "PriorityWeightJobSize=0  # classes stand for it"
-            base = "base points; the submit filter subtracts the class's nice value"
-            yield f"PriorityWeightPartition={round(self.span_s)}  # {base}"
-            yield "#   (all partitions need the same PriorityJobFactor; a larger weight of your own does as well)"
-            yield "JobSubmitPlugins=lua  # beside your own: job_submit.lua gives each job the nice value of its class"
-            yield from self._qos()
-
-    def _qos(self) -> Iterator[str]:
-        """Hand out how the classes are entered without a submit filter."""
-        yield "# Without a submit filter, a QOS for each class: users choose it (--qos), and Slurm checks its limit:"
-        yield f"#   PriorityWeightQOS={round(self.span_s)}, AccountingStorageEnforce=limits,qos, each for all users,"
-        yield "#   and neither JobSubmitPlugins nor PriorityWeightPartition"
-        of = "MaxWallDurationPerJob={}" if self.by == "limit classes" else "MaxTRESMinsPerJob=cpu={}"
-        for number, (end, nice) in enumerate(self.classes(), 1):
-            limit = "" if end is None else f" {of.format(end)}"
-            yield f"#   sacctmgr -i add qos class{number} set Priority={round(self.span_s) - nice}{limit}"
-
-    def _lua(self, about: str) -> str:
-        """Return a submit filter for Slurm."""
-        from jinja2 import Template  # noqa: PLC0415  slow to import: only for classes
-
-        text = Path(__file__).with_name("job_submit.lua.j2").read_text("utf-8")
-        filled = Template(text, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-        return str(filled.render(priority=self, about=printable(about)))
-
-    def _pbs(self, about: str) -> Iterator[str]:
-        """Hand out the commands for PBS Professional."""
-        yield f"# {about}"
-        yield f"# Priority: {self}."
-        yield "# A point is a second of waiting: all times are in seconds. A job without walltime comes last."
-        yield "qmgr -c 'set server eligible_time_enable = True'"
-        yield f"""qmgr -c 'set server job_sort_formula = "{self.formula()}"'"""
+        lua = ["job_submit.lua"] if self.by.endswith("classes") else []
+        values = {"priority": self, "about": printable(about), "days": days, "span": round(self.span_s)}
+        return {name: _filled(name, values) for name in ("slurm.conf.txt", *lua, "pbs.txt")}
 
     def formula(self) -> str:
         """Return the formula by which PBS orders jobs: Python, of ``eligible_time``, ``ncpus`` and ``walltime``."""
