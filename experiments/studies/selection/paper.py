@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from experiments.campaigns import Paper
-from experiments.campaigns.paper import read_elements
+from experiments.campaigns.paper import read_elements, read_numbers
 from experiments.studies.naming import log_name
 
 PAPER: Final = Paper(
@@ -26,16 +26,6 @@ OTHERS: Final = ("LCFS", "SPF", "LPF", "SQF", "LQF", "SEXP", "LEXP", "LRF", "SRF
 """The columns of table 2, by what was run."""
 LABELS: Final = {"SPF": "LPF", "LPF": "SPF", "SQF": "LQF", "LQF": "SQF", "SAF": "LAF", "LAF": "SAF"}
 """Under which label table 2 prints an order, where it is another: those of length, cores and area are inverted."""
-TABLE_2: Final[Mapping[str, Sequence[int]]] = {
-    "ANL-Intrepid": (-25, -9, -3, -28, -2, -21, -24, -21, -10, -19, 5),
-    "KTH-SP2": (-13, -16, 5, -16, 3, -8, -15, -8, -13, -12, 15),
-    "CTC-SP2": (-40, -19, -14, -47, 15, -36, -19, -38, -12, -44, 22),
-    "SDSC-SP2": (-8, -15, 4, -8, 4, -3, -15, -3, -10, -11, 18),
-    "SDSC-BLUE": (-26, -29, 0, -29, 17, -17, -26, -15, -15, -32, 23),
-    "CEA-Curie": (-46, -23, -45, -57, -19, -51, -23, -57, -24, -40, -17),
-    "UniLu-Gaia": (-58, -33, -10, -62, 16, -49, -27, -56, -16, -62, 20),
-}
-"""Table 2: total waits of `OTHERS` against EASY-FCFS, in per cent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +37,20 @@ class Log:
     months: int
 
 
+_HERE: Final = Path(__file__).parent
+_PRINTED: Final = read_numbers(_HERE / "logs.csv", 2)
+FILE_OF: Final = {log: file for log, file, _ in _PRINTED}
+"""The logs of the paper, each with its file in the Parallel Workloads Archive."""
+FILES: Final = ",".join(FILE_OF.values())
+"""How they are passed."""
 TABLE_1: Final[Mapping[str, Log]] = {
-    "KTH-SP2": Log(100, 28, 11),
-    "CTC-SP2": Log(338, 77, 11),
-    "SDSC-SP2": Log(128, 59, 24),
-    "SDSC-BLUE": Log(1_152, 243, 32),
-    "ANL-Intrepid": Log(163_840, 68, 9),
-    "CEA-Curie": Log(80_640, 312, 3),
-    "UniLu-Gaia": Log(2_004, 51, 4),
+    log: Log(*(int(_PRINTED[log, file, column]) for column in ("cores", "kilojobs", "months")))
+    for log, file in FILE_OF.items()
 }
+TABLE_2: Final[Mapping[str, Sequence[float]]] = {
+    log: tuple(_PRINTED[log, file, order] for order in OTHERS) for log, file in FILE_OF.items()
+}
+"""Table 2: total waits of `OTHERS` against EASY-FCFS, in per cent."""
 NOISE: Final = 0.15
 """How far a simulated wait may be wrong, as a part of it (equation 6)."""
 
@@ -75,7 +70,7 @@ def name_of(workload: object) -> str:
     return log_of(str(workload)) or str(workload)
 
 
-def published_of(workload: str) -> Sequence[int] | None:
+def published_of(workload: str) -> Sequence[float] | None:
     """Return the printed row of a log in table 2, if there is one."""
     return TABLE_2.get(log_of(workload) or "")
 
@@ -86,11 +81,4 @@ def missing_from(workloads: Sequence[str]) -> list[str]:
     return [name for name in TABLE_1 if name not in there]
 
 
-FILES: Final = (
-    "KTH-SP2-1996-2.1-cln.swf.gz,CTC-SP2-1996-3.1-cln.swf.gz,SDSC-SP2-1998-4.2-cln.swf.gz,"
-    "SDSC-BLUE-2000-4.2-cln.swf.gz,ANL-Intrepid-2009-1.swf.gz,CEA-Curie-2011-2.1-cln.swf.gz,UniLu-Gaia.swf.gz"
-)
-"""The seven logs, as the Parallel Workloads Archive names its files."""
-FILE_OF: Final = {log_of(file): file for file in FILES.split(",")}
-"""The file of each log of table 1."""
-ELEMENTS: Final = read_elements(Path(__file__).with_name("elements.csv"), {"ALL": f"--workload {FILES}"})
+ELEMENTS: Final = read_elements(_HERE / "elements.csv", {"ALL": f"--workload {FILES}"})
