@@ -210,27 +210,22 @@ def jobs_of(cell: Cell) -> Jobs:
         log, reference, (begin, end) = cell.inputs[f"{settings.BORG} {cell['trace']}"]
         return Jobs(log, reference, (begin, min(end, begin + window * DAY)))
     begin, end = lead * DAY, (lead + window) * DAY
-    size = (end / WEEK, reading.jobs_per_week(cell["jobs_per_week"], end / WEEK), cell["cores_per_machine"])
-    read = tuple(reading.jobs.items())
-    made = [
-        _generated(cell["workload"], *size, entropy(cell.seed, "capacity", what, cell["trace"]), read)
+    weeks = end / WEEK
+    jobs, reference = (
+        _generated(
+            cell["workload"],
+            weeks=weeks,
+            jobs_per_week=reading.jobs_per_week(cell["jobs_per_week"], weeks),
+            cores_per_machine=cell["cores_per_machine"],
+            seed=entropy(cell.seed, "capacity", what, cell["trace"]),
+            **reading.jobs,
+        )
         for what in ("jobs", "reference")
-    ]
-    return Jobs(made[0], made[1], (begin, end))
-
-
-@lru_cache(maxsize=8)
-def _generated(
-    family: Any,  # noqa: ANN401  one of the names, as checked
-    weeks: float,
-    jobs_per_week: int,
-    cores: int,
-    seed: int,
-    read: tuple[tuple[str, Any], ...],
-) -> Workload:
-    return variable_capacity_jobs(
-        family, weeks=weeks, jobs_per_week=jobs_per_week, cores_per_machine=cores, seed=seed, **dict(read)
     )
+    return Jobs(jobs, reference, (begin, end))
+
+
+_generated: Final = lru_cache(maxsize=8)(variable_capacity_jobs)
 
 
 def walk_of(cell: Cell, until_s: float) -> Walk:

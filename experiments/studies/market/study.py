@@ -201,14 +201,12 @@ def _require_settings(design: Design) -> None:
 # -- what the cells of a replication share ------------------------------------------------------------
 
 
-@lru_cache(maxsize=1)
-def _jobs(seed: int, jobs: int) -> list[sm.Workflow]:
-    return market_workload(jobs, seed=seed)
+_jobs: Final = lru_cache(maxsize=1)(market_workload)
 
 
 @lru_cache(maxsize=1)
 def _submitted(seed: int, jobs: int, load: float, cores: int, weekly: bool) -> list[sm.Workflow]:  # noqa: FBT001
-    return at_load(_jobs(seed, jobs), load=load, cores=cores, week=WEEK_WEIGHTS if weekly else None)
+    return at_load(_jobs(jobs, seed=seed), load=load, cores=cores, week=WEEK_WEIGHTS if weekly else None)
 
 
 def _row(schedule: sm.Schedule) -> dict[str, Any]:
@@ -227,7 +225,7 @@ def _row(schedule: sm.Schedule) -> dict[str, Any]:
 
 def _alone(cell: Cell, clusters: Sequence[sm.ClusterSpec]) -> dict[str, Any]:
     """Return how long workflows take that have the platform to themselves, as a mean SLR."""
-    jobs = _jobs(cell.seed_for("workload"), cell["jobs"])[: cell["alone"]]
+    jobs = _jobs(cell["jobs"], seed=cell.seed_for("workload"))[: cell["alone"]]
     bid, ccr = cell["bid"], cell["ccr"]
     if bid in get_args(Method):
         slr = [float(sm.static_schedule(job, clusters, bid, ccr=ccr, tick_s=sm.MINUTE).slr[0]) for job in jobs]
