@@ -257,8 +257,8 @@ class Study(ABC):
 
         Raises
         ------
-        RequestError
-            There are more than a campaign may have.
+        UnknownNameError, RequestError
+            There are more than a campaign may have; of a study that checks its settings, one is out of range.
         """
         design = self.design(scale)
         count = design.replications * math.prod(map(len, design.factors.values()))

@@ -88,16 +88,8 @@ class Multifactor:
     def fitted(cls, by: By, span_s: float, log: Workload, cores: int, *, node_cores: int = 1) -> "Multifactor":
         """Return the priority by which no job of a log is put behind one that was submitted more than a span later.
 
-        Parameters
-        ----------
-        by
-            What the handicap depends on.
-        span_s
-            That span.
-        log, cores, node_cores
-            The log, and the cores of the machine and of a node. Classes are equally large groups of its jobs, as far
-            as many jobs do not have the same limit; jobs without a limit are in the last class, as the submit filter
-            and the formula of PBS have it.
+        Classes are equally large groups of its jobs, as far as many jobs do not have the same limit; jobs without a
+        limit are in the last class, as the submit filter and the formula of PBS have it.
         """
         empty = cls(by=by, span_s=span_s, cores=cores, node_cores=node_cores)
         asked = empty._asked(log)

@@ -59,14 +59,7 @@ class Replay(Study):
         return sources | ({_LOG: self._log(design)} if _one(design, "workload") else {})
 
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
-        """Hand out the cells of the design; a log has only a certain number of windows.
-
-        Raises
-        ------
-        RequestError
-            An order or a backfilling is unknown, a number is none or out of its range, or more replications are asked
-            for than the log has windows.
-        """
+        """Hand out the cells of the design; a log has only a certain number of windows."""
         design = self.design(scale)
         design.require_known(engine=get_args(Engine), backfilling=get_args(Backfilling))
         design.require_integers(0, "jobs")

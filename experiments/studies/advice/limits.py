@@ -144,17 +144,10 @@ class Effect:
 
 
 def find_limits(asked: str, log: Workload, replayed: Callable[[], Schedule]) -> FoundLimits:
-    """Return the limits under which a log is replayed.
+    """Return the limits under which a log is replayed, of which `replayed` returns the replay without limits.
 
-    Parameters
-    ----------
-    asked
-        ``"none"``; ``"fitted"``; a file of them; or ``"auto"``: fitted if the replay without them is not close to the
-        log, and agrees better on the weeks held out with them.
-    log
-        The log.
-    replayed
-        Returns its replay without limits.
+    Asked for are ``"none"``; ``"fitted"``; a file of them; or ``"auto"``: fitted if the replay without them is not
+    close to the log, and agrees better on the weeks held out with them.
 
     Raises
     ------
@@ -177,17 +170,7 @@ def find_limits(asked: str, log: Workload, replayed: Callable[[], Schedule]) -> 
 
 
 def effect_of(limits: Limits, now: Schedule, under: Callable[[Limits | None], Schedule]) -> Effect:
-    """Return what limits cause, and what lifting one would do.
-
-    Parameters
-    ----------
-    limits
-        The limits.
-    now
-        The replay of the log under them.
-    under
-        Returns its replay under other limits.
-    """
+    """Return what limits cause, and what lifting one would do: `now` is the replay under them, `under` makes others."""
     before, free = _waits(now), _waits(under(None))
     wait_s = np.where(now.counted, now.start_s - now.workload.submit_s, 0.0)
     own = {row: _jobs_of(row, limits, now.workload) for row in limits.rows if row.caps.keys() & _UNITS.keys()}

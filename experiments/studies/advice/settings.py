@@ -81,12 +81,7 @@ class Replays:
     def schedule(self, policy: str, threshold_h: float | None = None, trace: sm.Workload | None = None) -> sm.Schedule:
         """Return the schedule of the log, or of a resample of it, under one of `FIXED`.
 
-        Parameters
-        ----------
-        policy, threshold_h
-            Which; after how many hours a job goes before all others, for those that are an order.
-        trace
-            The resample; None for the log itself.
+        After the threshold a job goes before all others, if the policy is an order.
         """
         trace = self.log if trace is None else trace
         mine, first_come = limits_within(self.limits, trace), self.ahead or "FCFS"

@@ -150,17 +150,7 @@ JUDGED: Final = frozenset({"default", "text"})
 
 
 def heuristic_options(heuristic: str, of: Mapping[str, Any], reading: Interpretation) -> dict[str, Any]:
-    """Return the options of a heuristic.
-
-    Parameters
-    ----------
-    heuristic
-        One of `FIVE`.
-    of
-        The parameters of the study.
-    reading
-        What is read otherwise.
-    """
+    """Return the options of one of `FIVE`, given the parameters of the study and how the paper is read."""
     if heuristic in FIRST_FIT:
         return reading.of(heuristic)
     options = {name: of[name] for name in ("distance", "raise_above", "lower_below")}
@@ -214,13 +204,7 @@ def slices_of(workloads: Sequence[object]) -> list[str]:
 
 
 def require_settings(design: Design) -> None:
-    """Refuse settings that are out of range, before anything is run.
-
-    Raises
-    ------
-    UnknownNameError, RequestError
-        A setting is out of range.
-    """
+    """Refuse settings that are out of range, before anything is run."""
     of, values = design.parameters, design.factors
     design.require_known(
         engine=get_args(Engine), heuristic=(*FIVE, *QUEUES), change=CHANGES, variant=tuple(INTERPRETATIONS)

@@ -103,13 +103,7 @@ class Capacity(Study):
     # -- the cells ----------------------------------------------------------------------------------
 
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
-        """Hand out, walk by walk, each heuristic at each point of the sweeps, on each job trace.
-
-        Raises
-        ------
-        UnknownNameError, RequestError
-            A setting is out of range.
-        """
+        """Hand out, walk by walk, each heuristic at each point of the sweeps, on each job trace."""
         design = self.design(scale)
         settings.require_settings(design)
         values, centre = design.factors, next(settings.points(design.factors))

@@ -33,22 +33,10 @@ EARLIEST_END: Final = sm.Bid("earliest_end", lambda start, estimate, speed: star
 def capacities_of(
     name: str, platform: settings.Platform, clusters: int, *, length_s: float, seed: int, series: pd.DataFrame | None
 ) -> list[sm.Capacity]:
-    """Return how many machines of each cluster are on over time; together as many, on average, whatever the name.
+    """Return how many machines of each of one or two clusters are on over time, under a capacity of a name.
 
-    Parameters
-    ----------
-    name
-        ``steady``, ``walk SECONDS``, or ``series``.
-    platform
-        The machines of all clusters together.
-    clusters
-        One, or two.
-    length_s
-        The window.
-    seed
-        What is drawn; two clusters draw apart.
-    series
-        What ``series`` follows; None where nothing does.
+    Together these are as many, on average over the window, as the platform has, whatever the name: ``steady``, ``walk
+    SECONDS``, or ``series``, which follows the series. Two clusters draw apart.
     """
     each = platform if clusters == 1 else platform.half
     if name == settings.STEADY:

@@ -53,17 +53,7 @@ def orders_for(decider: str) -> tuple[str, ...]:
 
 
 class Platform(NamedTuple):
-    """The machines of a run.
-
-    Parameters
-    ----------
-    machines
-        Their number, on average.
-    radius
-        How far from it the number may be.
-    cores
-        The cores of each.
-    """
+    """The machines of a run: their number on average, how far from it the number may be, and the cores of each."""
 
     machines: int
     radius: int
@@ -96,13 +86,7 @@ def policies(design: Design) -> Iterator[tuple[str, str]]:
 
 
 def require_settings(design: Design) -> None:
-    """Refuse settings that cannot be run.
-
-    Raises
-    ------
-    UnknownNameError, RequestError
-        A name is unknown, or a number out of its range.
-    """
+    """Refuse settings that cannot be run."""
     of = design.parameters
     design.require_known(engine=get_args(Engine), workload=WORKLOADS, decider=(*DECIDERS, *ROUTED), order=ORDERS)
     for value in design.factors["capacity"]:

@@ -67,13 +67,7 @@ class Cross(Study):
     # -- the cells ----------------------------------------------------------------------------------
 
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
-        """Hand out, window by window, each decider with each order that means something for it.
-
-        Raises
-        ------
-        UnknownNameError, RequestError
-            A setting is out of range.
-        """
+        """Hand out, window by window, each decider with each order that means something for it."""
         design = self.design(scale)
         settings.require_settings(design)
         places = product(range(design.replications), design.factors["workload"], design.factors["capacity"])

@@ -56,18 +56,7 @@ class _Part(NamedTuple):
 
 
 def work_of(name: str, of: Mapping[str, Any], replications: int, seed: int) -> Work:
-    """Return what is run of a workload.
-
-    Parameters
-    ----------
-    name
-        One of `experiments.studies.cross.settings.WORKLOADS`.
-    of
-        The parameters of the study.
-    replications
-        How many windows are needed.
-    seed
-        The campaign's seed.
+    """Return what is run of a workload, given the parameters of the study: as many windows as there are replications.
 
     Raises
     ------

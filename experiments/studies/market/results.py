@@ -104,14 +104,8 @@ def _against_prototype(results: Results) -> pd.DataFrame:
 def by_decile(results: Results, measure: str, end: str = "") -> pd.DataFrame:
     """Return means over the workloads by tenths of the jobs, the smallest first: one row per load and bid.
 
-    Parameters
-    ----------
-    results
-        The results.
-    measure
-        ``slr`` or ``starved`` for tenths by execution time, ``volume_slr`` or ``volume_starved`` for those by volume.
-    end
-        When runs end; the first of the design if empty.
+    The measure is ``slr`` or ``starved`` for tenths by execution time, ``volume_slr`` or ``volume_starved`` for those
+    by volume. The end of the runs is the first of the design if empty.
     """
     columns = {f"{measure}_{tenth}": str(tenth) for tenth in TENTHS}
     table = results.table

@@ -104,13 +104,7 @@ class Market(Study):
     # -- the cells ----------------------------------------------------------------------------------
 
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
-        """Hand out the combinations that mean something, a workload after the other.
-
-        Raises
-        ------
-        RequestError
-            A setting is out of range.
-        """
+        """Hand out the combinations that mean something, a workload after the other."""
         design = self.design(scale)
         _require_settings(design)
         of, values = design.parameters, design.factors

@@ -50,11 +50,6 @@ class RegressionResults(StudyResults):
     """The results of the study, as they are asked for by a method: of workloads by window, of training sets by draw.
 
     The windows are of orders in a ``mode``, of which those that are learned have a training set, ``train``.
-
-    Parameters
-    ----------
-    results
-        The results of a campaign.
     """
 
     order = settings.ORDERS

@@ -172,13 +172,7 @@ def online(workload: str, values: Mapping[str, Sequence[object]]) -> Iterator[di
 
 
 def require_settings(design: Design) -> None:
-    """Refuse settings that are out of range.
-
-    Raises
-    ------
-    RequestError, UnknownNameError
-        One is not.
-    """
+    """Refuse settings that are out of range."""
     values = design.factors
     for value in values["scores"]:
         if value not in {None, *SCORES}:

@@ -80,13 +80,7 @@ class Regression(Study):
     # -- the cells ----------------------------------------------------------------------------------
 
     def cells(self, scale: str, seed: int) -> Iterator[Cell]:
-        """Hand out the fits, then how features and scores vary, then each order in each window of each workload.
-
-        Raises
-        ------
-        RequestError
-            A setting is out of range, or a workload has no window with enough jobs.
-        """
+        """Hand out the fits, then how features and scores vary, then each order in each window of each workload."""
         design = self.design(scale)
         settings.require_settings(design)
         yield from self._learning(design, seed)

@@ -52,15 +52,7 @@ def best_of(totals: pd.DataFrame) -> str | None:
 
 
 class SelectionResults(StudyResults):
-    """The results of the study by a variant, as they are asked for: the waits on a log, by strategy and resample.
-
-    Parameters
-    ----------
-    results
-        The results of a campaign.
-    variant
-        The variant.
-    """
+    """The results of the study by a variant, as they are asked for: the waits on a log, by strategy and resample."""
 
     order = (*TWELVE_ORDERS, *TUNERS)
 
@@ -172,14 +164,12 @@ class SelectionResults(StudyResults):
     ) -> Effect | None:
         """Return a statistic of the waits under a strategy, and under others of those that were run.
 
+        None if too little was run, or nobody waits.
+
         Parameters
         ----------
-        workload
-            The log.
         statistic
             Given float64[..., resamples, 1 + others], what is measured.
-        first, others
-            The strategies.
         column
             What the waits are.
         each
@@ -188,11 +178,6 @@ class SelectionResults(StudyResults):
             How many others there have to be.
         needed
             How many resamples an interval takes.
-
-        Returns
-        -------
-        Effect or None
-            None if too little was run, or nobody waits.
         """
         totals = self.totals(workload, column)
         there = [name for name in others if name in totals]
