@@ -1,10 +1,4 @@
-"""Capacity: machines that are switched on and off, and schedulers that know the risk.
-
-References
-----------
-Perotin, Zhang, Wijayawardana, Benoit, Robert, Chien, "Risk-aware scheduling algorithms for variable capacity
-resources", SC-W 2023, doi:10.1145/3624062.3624194.
-"""
+"""Capacity: machines that are switched on and off, and schedulers that know the risk: `PAPER`."""
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -5,11 +5,8 @@ sentences are judged at both ends. Where it has a word and no number, the claim 
 "Almost indistinguishable" and "equal" are values that differ by 0.01 or less: less than PVR's lead where the paper says
 that it has the highest (0.012 at load 1.0, the smaller of the two leads in five earlier workloads).
 Ours are weaker or sharper, and judged where runs end when all jobs are done; their bounds come from what an independent
-program of ours kept to (`experiments.studies.market.results.PROTOTYPE`).
-
-References
-----------
-See `experiments.studies.market.study`; the sections are those of the paper, the numbers M1 to M16 our specification's.
+program of ours kept to (`experiments.studies.market.results.PROTOTYPE`). Sections are those of the paper, the numbers
+M1 to M16 our specification's.
 """
 
 from collections.abc import Iterator

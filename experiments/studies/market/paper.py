@@ -1,8 +1,6 @@
 """The paper of the market study: its figures, and those of the numbers it prints that are measured, beside ours.
 
-References
-----------
-See `experiments.studies.market.study`. The paper has seven figures, no tables, and its numbers are in its sentences.
+It has seven figures, no tables, and its numbers are in its sentences.
 """
 
 from collections.abc import Iterator, Sequence

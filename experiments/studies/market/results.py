@@ -1,10 +1,4 @@
-"""The tables of the market study, and what it concludes.
-
-References
-----------
-See `experiments.studies.market.study`. `PROTOTYPE` has the means of an independent program, over three workloads of its
-own (over one, where the runs are cut at the last submission).
-"""
+"""The tables of the market study, and what it concludes."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -32,7 +26,8 @@ PROTOTYPE: Final[Mapping[tuple[str, float, str, str], float]] = {
     ("submit", float(load), bid, measure): mean
     for (bid, measure, load), mean in read_numbers(_HERE / "prototype_cut.csv", 2).items()
 }
-"""Mean value or starved fraction, by end, load, bid and measure."""
+"""Mean value or starved fraction of an independent program, by end, load, bid and measure: over three workloads of its
+own, or over one where the runs are cut at the last submission."""
 
 
 def enough_jobs(results: Results) -> bool:

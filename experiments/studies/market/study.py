@@ -1,10 +1,4 @@
-"""Market: ten bidding policies for workflows on clusters of kinds, under rising load.
-
-References
-----------
-A. Burkimsher and L. Soares Indrusiak, "Bidding policies for market-based HPC workflow scheduling", arXiv:1601.07047,
-2016.
-"""
+"""Market: ten bidding policies for workflows on clusters of kinds, under rising load: `PAPER`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

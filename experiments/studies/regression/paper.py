@@ -3,10 +3,6 @@
 There are two versions of the text. One learns from a generated workload only, and runs fifty experiments in figure 3
 (HAL hal-03979237v2). The other also learns from two logs. Numbers of sections, figures and tables are those of the
 second, which has all that the first has; ``elements.csv`` says what has another number in the first.
-
-References
-----------
-See `PAPER`.
 """
 
 from collections.abc import Mapping

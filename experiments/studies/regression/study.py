@@ -1,10 +1,4 @@
-"""Regression: orders learned from permutation trials, as published and as they should have been.
-
-References
-----------
-L. Rosa, D. Carastan-Santos and A. Goldman, "An experimental analysis of regression-obtained HPC scheduling
-heuristics", JSSPP 2023, doi:10.1007/978-3-031-43943-8_6.
-"""
+"""Regression: orders learned from permutation trials, as published (`PAPER`) and as they should have been."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,9 +1,4 @@
-"""The paper of the selection study: what it is, what it prints, and where the report shows each figure and table.
-
-References
-----------
-V. Reis, D. Trystram and others, "Online (bandit) policy selection for EASY-backfilling", draft of 2017.
-"""
+"""The paper of the selection study: what it is, what it prints, and where the report shows each figure and table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

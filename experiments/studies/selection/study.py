@@ -1,9 +1,4 @@
-"""Selection: EASY's order chosen online, by simulation or by a bandit, on resampled logs.
-
-References
-----------
-See `experiments.studies.selection.paper`.
-"""
+"""Selection: EASY's order chosen online, by simulation or by a bandit, on resampled logs: `PAPER`."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, get_args
