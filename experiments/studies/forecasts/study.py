@@ -78,7 +78,7 @@ class Forecasts(Study):
         """Return one row per job: when it started, and what was forecast at its submission."""
         log = cell.inputs[cell["workload"]]
         options, cores = _options(cell.parameters), log.max_cores or 1
-        truth = simulate(log, cores=cores, **_chosen(cell.parameters))
+        truth = simulate(log, cores=cores, **options.by_name())
         wait_s = truth.start_s - log.submit_s
         waited = that_waited(log, truth.start_s, np.inf)
         half = len(log) // 2
@@ -133,16 +133,11 @@ def _row(present: Present, job: int, forecast: Forecast, levels: Levels, wait_s:
     }
 
 
-def _chosen(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how the queue is scheduled, as `simmodels.simulate` takes it."""
-    threshold_h = parameters["threshold_h"]
-    return {
-        "order": parameters["order"],
-        "backfilling": parameters["backfilling"],
-        "threshold_s": None if threshold_h is None else threshold_h * HOUR,
-    }
-
-
 def _options(parameters: Mapping[str, Any]) -> QueueOptions:
-    """Return the same, checked."""
-    return QueueOptions.checked(**_chosen(parameters))
+    """Return how the queue is scheduled."""
+    threshold_h = parameters["threshold_h"]
+    return QueueOptions.checked(
+        order=parameters["order"],
+        backfilling=parameters["backfilling"],
+        threshold_s=None if threshold_h is None else threshold_h * HOUR,
+    )
