@@ -6,11 +6,10 @@ from functools import cached_property, partial
 from itertools import combinations, product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from experiments.campaigns import Claim, Effect, bootstrap
 from experiments.campaigns.cell import REPLICATION
@@ -19,9 +18,9 @@ from experiments.campaigns.judging import NOTHING, StudyResults, Values, judge
 from experiments.campaigns.sentences import Compared, Point, Sentence, read_sentences
 from experiments.campaigns.statistics import bootstrap_rows
 from experiments.studies.cross import settings
+from simmodels.ground.numbers import Floats
 
 SLOWDOWN: Final = "mean_bounded_slowdown"
-Rows: TypeAlias = NDArray[np.float64]
 RANKED: Final = (*settings.QUEUES, settings.AWARE)
 """The deciders under which orders are ranked."""
 _SHOWN: Final = ("mean_wait_s", "goodput", "lost", "utilisation", "mean_slr")
@@ -36,13 +35,13 @@ swap of neighbours leaves 0.67."""
 # -- measures: how far rankings agree, and what knowing the risk changes ------------------------------
 
 
-def ranks(means: Rows) -> Rows:
+def ranks(means: Floats) -> Floats:
     """Return float64[..., k], the rank of each value among the last axis, from 1 for the least."""
-    found: Rows = (means[..., None] > means[..., None, :]).sum(axis=-1) + 1.0
+    found: Floats = (means[..., None] > means[..., None, :]).sum(axis=-1) + 1.0
     return found
 
 
-def tau(rows: Rows, cases: int, orders: int) -> Rows:
+def tau(rows: Floats, cases: int, orders: int) -> Floats:
     """Return Kendall's tau between two rankings of orders by their means over replications, mean of several cases.
 
     Parameters
@@ -60,19 +59,19 @@ def tau(rows: Rows, cases: int, orders: int) -> Rows:
     means = rows.mean(axis=-2).reshape(*rows.shape[:-2], cases, 2, orders)
     pairs = np.array(list(combinations(range(orders), 2)))
     signs = np.sign(means[..., pairs[:, 0]] - means[..., pairs[:, 1]])
-    agreed: Rows = (signs[..., 0, :] * signs[..., 1, :]).mean(axis=(-2, -1))
+    agreed: Floats = (signs[..., 0, :] * signs[..., 1, :]).mean(axis=(-2, -1))
     return agreed
 
 
-def rank_change(rows: Rows, cases: int, orders: int, place: int) -> Rows:
+def rank_change(rows: Floats, cases: int, orders: int, place: int) -> Floats:
     """Return how far an order's rank rises from steady to changing machines, mean of several cases; as for `tau`."""
     means = rows.mean(axis=-2).reshape(*rows.shape[:-2], cases, 2, orders)
     placed = ranks(means)[..., place]
-    change: Rows = (placed[..., 1] - placed[..., 0]).mean(axis=-1)
+    change: Floats = (placed[..., 1] - placed[..., 0]).mean(axis=-1)
     return change
 
 
-def risk_over_order(rows: Rows, orders: int, capacities: int) -> Rows:
+def risk_over_order(rows: Floats, orders: int, capacities: int) -> Floats:
     """Return what knowing the risk changes over what the order does.
 
     Parameters
@@ -86,7 +85,7 @@ def risk_over_order(rows: Rows, orders: int, capacities: int) -> Rows:
     """
     means = rows.mean(axis=-2).reshape(*rows.shape[:-2], 3, capacities, orders).mean(axis=-2)
     risk = (means[..., 0, :] - means[..., 1, :]).mean(axis=-1)
-    ratio: Rows = risk / np.maximum(np.ptp(means[..., 2, :], axis=-1), 1e-12)
+    ratio: Floats = risk / np.maximum(np.ptp(means[..., 2, :], axis=-1), 1e-12)
     return ratio
 
 
@@ -138,7 +137,7 @@ class CrossResults(StudyResults):
         part = self.groups.get(key)
         return NOTHING if part is None or measure not in part else part[measure].dropna().astype(float)
 
-    def rows(self, measure: str, keys: Iterable[Key], *, log: bool = True) -> Rows | None:
+    def rows(self, measure: str, keys: Iterable[Key], *, log: bool = True) -> Floats | None:
         """Return float64[replications, keys], a measure or its logarithm; None if a key, or all windows, are missing.
 
         Replications that lack one of the keys are left out: what is compared met the same jobs.
@@ -155,7 +154,7 @@ class CrossResults(StudyResults):
         """Return the fixed orders under a decider."""
         return [Key(workload, capacity, decider, order) for order in self.fixed]
 
-    def ordered(self, workload: str, capacity: str, decider: str) -> Rows | None:
+    def ordered(self, workload: str, capacity: str, decider: str) -> Floats | None:
         """Return float64[replications, fixed orders], the logarithms of the slowdowns under a decider."""
         return self.rows(SLOWDOWN, self.keys(workload, capacity, decider))
 
@@ -218,7 +217,7 @@ class CrossResults(StudyResults):
         said: Sentence,  # noqa: ARG002  of all of them
         on: Sequence[str],
         *,
-        statistic: Callable[[Rows, int, int], Rows],
+        statistic: Callable[[Floats, int, int], Floats],
     ) -> Evidence | None:
         """Return a statistic of the rankings on steady machines and at a capacity, of all pairs that were run."""
         pairs = self.ranked(on[0])

@@ -36,13 +36,13 @@ def enough_jobs(results: Results) -> bool:
     return isinstance(jobs, int | float) and jobs >= ENOUGH_JOBS
 
 
-def grid(results: Results, measure: str, end: str = "drain", rule: str = PLAIN) -> pd.DataFrame:
+def grid(results: Results, measure: str, end: str = "drain") -> pd.DataFrame:
     """Return a measure: one row per workload of which nothing is missing, one column per load and bid."""
     table = results.table
     if table.empty or measure not in table:
         return pd.DataFrame(columns=pd.MultiIndex.from_arrays([[], []], names=["load", "bid"]))
     # A measure may be missing where no job finished, the value never is; pivot_table drops columns that are missing.
-    cells = results.where(end=end, rule=rule).set_index(["replication", "load", "bid"])
+    cells = results.where(end=end, rule=PLAIN).set_index(["replication", "load", "bid"])
     values = cells["value"].unstack(["load", "bid"])  # noqa: PD010
     found = cells[measure].unstack(["load", "bid"])  # noqa: PD010
     return pd.DataFrame(found).loc[values.index[values.notna().all(axis="columns")]]
