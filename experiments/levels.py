@@ -28,6 +28,8 @@ from simmodels.ground.numbers import Floats
 from simmodels.units import MINUTE
 from workloads.futures import Lengths
 
+ENDS: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""The levels at which intervals of 90 % and 50 % end, with the median."""
 LEAST: Final = 19
 """Of fewer starts nothing is corrected: of 19 and the next one, one is expected outside of each end of an interval of
 90 %."""

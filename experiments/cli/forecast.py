@@ -15,7 +15,7 @@ from experiments.dates import instant_of
 from experiments.fitting import idle_limits, with_fitted
 from experiments.forecasting import Futures, Present
 from experiments.inputs import WorkloadFile, count_of, notes_of
-from experiments.levels import LEAST, Levels
+from experiments.levels import ENDS, LEAST, Levels
 from experiments.option import Json, Models, Option, Seed
 from simmodels import HOUR, RequestError, Workload
 from simmodels.clusters.rows import as_value, require_named
@@ -26,7 +26,6 @@ from simmodels.policies.queue_options import QueueOptions
 from workloads.swf import zone_of
 
 _PANEL: Final = "What is asked"
-_LEVELS: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 _MOST_FUTURES: Final = 100_000
 
 
@@ -96,8 +95,8 @@ def forecast(
         compared = f"With a limit of {span(one.limit_s / 2 / HOUR)} it would start {sooner} (median)."
         answer = {"earlier_with_half_the_limit_h": earlier_h}
     levels = present.past_forecasts(past, workers=workers).levels(at_s)
-    waits_s = found.waits_s(*levels.of(*_LEVELS))
-    waits_h = {level: wait_s / HOUR for level, wait_s in zip(_LEVELS, waits_s, strict=True)}
+    waits_s = found.waits_s(*levels.of(*ENDS))
+    waits_h = {level: wait_s / HOUR for level, wait_s in zip(ENDS, waits_s, strict=True)}
     said = [_state(present, cores, str(chosen.about()["order"])), _when(one, waits_h, futures, levels), compared]
     if past:
         said.append(_correction(levels))
@@ -146,7 +145,7 @@ def _state(present: Present, cores: int, order: str) -> str:
 
 def _when(one: _Asked, waits_h: Mapping[float, float], futures: int, levels: Levels) -> str:
     """Say when the job starts."""
-    least, low, middle, high, most = (span(waits_h[level]) for level in _LEVELS)
+    least, low, middle, high, most = (span(waits_h[level]) for level in ENDS)
     asks = f"{count_of(one.cores, 'core')} with a limit of {span(one.limit_s / HOUR)}"
     by, half = f"the median of {count_of(futures, 'future')}", "half of them"
     if levels.count:
@@ -164,7 +163,7 @@ def _correction(levels: Levels) -> str:
             f"The intervals are not corrected: {count_of(levels.started, 'job')} had to wait before and "
             f"{'has' if levels.started == 1 else 'have'} started, and {LEAST} are needed."
         )
-    low, *_, high = (levels.share_of(level) for level in _LEVELS)
+    low, *_, high = (levels.share_of(level) for level in ENDS)
     return (
         f"Without correction {100 * (high - low):.0f} of 100 such jobs of the past would have started within the "
         "interval for 90."

@@ -12,10 +12,9 @@ from experiments.campaigns.cell import REPLICATION
 from experiments.campaigns.families import Evidence
 from experiments.campaigns.judging import StudyResults, Values
 from experiments.campaigns.sentences import Sentence
+from experiments.levels import ENDS
 from experiments.studies.naming import log_name
 
-LEVELS: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""The levels of futures at which intervals end."""
 LEAST_H: Final = 1 / 3600
 """An error is not compared with less than a second."""
 _ERRORS: Final = ("error_h", "error_of_limits_h")
@@ -70,8 +69,8 @@ def make_table(found: ForecastResults) -> pd.DataFrame:
                 "within intervals of 90 % (%)": 100 * of["within_90"].mean(),
                 "without correction (%)": 100 * of["within_90_drawn"].mean(),
                 "of 50 % (%)": 100 * of["within_50"].mean(),
-                "before the 5 % level (%)": 100 * np.mean(of["level"] < LEVELS[0]),
-                "after the 95 % level (%)": 100 * np.mean(of["level"] > LEVELS[-1]),
+                "before the 5 % level (%)": 100 * np.mean(of["level"] < ENDS[0]),
+                "after the 95 % level (%)": 100 * np.mean(of["level"] > ENDS[-1]),
                 "median wait (h)": of["wait_h"].median(),
                 "median width of 90 % (h)": of["width_h"].median(),
                 "median error (h)": error_h,

@@ -13,8 +13,8 @@ from experiments.campaigns.judging import judge
 from experiments.campaigns.sentences import Sentence, read_sentences
 from experiments.forecasting import Futures, Present, that_waited, with_limits
 from experiments.inputs import WorkloadFile
-from experiments.levels import Forecast, Levels, PastForecasts
-from experiments.studies.forecasts.results import LEVELS, ForecastResults, make_table
+from experiments.levels import ENDS, Forecast, Levels, PastForecasts
+from experiments.studies.forecasts.results import ForecastResults, make_table
 from simmodels import HOUR, RequestError, simulate
 from simmodels.ground.numbers import Ints
 from simmodels.policies.queue_options import QueueOptions
@@ -113,8 +113,8 @@ def _drawn(cell: Cell, name: str, waited: Ints) -> list[int]:
 
 def _row(present: Present, job: int, forecast: Forecast, levels: Levels, wait_s: float) -> dict[str, Any]:
     """Return the forecast for a job of a log, and what became of it."""
-    least, low, middle, high, most = forecast.waits_s(*levels.of(*LEVELS))
-    drawn_least, *_, drawn_most = forecast.waits_s(*LEVELS)
+    least, low, middle, high, most = forecast.waits_s(*levels.of(*ENDS))
+    drawn_least, *_, drawn_most = forecast.waits_s(*ENDS)
     by_limits_s = present.by_limits(job) - present.at_s
     return {
         "job": job,
