@@ -1,6 +1,7 @@
 """Selection: EASY's order chosen online, by simulation or by a bandit, on resampled logs: `PAPER`."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, Final, get_args
 
 import pandas as pd
@@ -78,14 +79,9 @@ class Selection(Study):
     def inputs(self, scale: str) -> Mapping[str, Any]:
         """Return each log, cleaned as its variant has it."""
         design = self.design(scale)
-        cores = design.parameters["cores"]
-        shared = {}
-        for workload in design.factors["workload"]:
-            for variant in design.factors["variant"]:
-                shared[settings.input_of(str(workload), str(variant))] = settings.read_log(
-                    str(workload), str(variant), cores
-                )
-        return shared
+        of, cores = design.factors, design.parameters["cores"]
+        each = product(map(str, of["workload"]), map(str, of["variant"]))
+        return {settings.input_of(*one): settings.read_log(*one, cores) for one in each}
 
     def uses(self, cell: Cell) -> Collection[str]:
         """Return the log of a cell: another log is no reason to run it again."""
