@@ -1,24 +1,13 @@
 """Work in tests: files of it that are written and read, and what must be the same of two workloads."""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
 
-from simmodels.errors import FileFormatError
 from simmodels.work.workload import COLUMNS, Workload
-
-Found = TypeVar("Found")
-
-JSON: Final = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["a", "b", "d"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=6,
-)
-"""Any value of JSON."""
 
 
 def written(folder: Path, content: str | bytes, name: str = "log.swf") -> Path:
@@ -56,14 +45,3 @@ def changed(content: Any, way: Sequence[Any], value: object) -> Any:  # noqa: AN
     else:
         holder[last] = value
     return new
-
-
-def read_or_refused(read: Callable[[Path], Found], path: Path) -> Found | None:
-    """Read a file of whatever content; where it is refused, by a line that names it, return None."""
-    try:
-        return read(path)
-    except FileFormatError as error:
-        said = str(error)
-    assert said.startswith(str(path)), said
-    assert "\n" not in said, said
-    return None

@@ -5,13 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import simmodels as sm
 from tests import work
 from tests.refused import refused
-from tests.work import read_or_refused
 from workloads import read_dax
 
 DRAWN = """<?xml version="1.0" encoding="UTF-8"?>
@@ -96,6 +93,7 @@ BOMB = f'<!DOCTYPE adag [<!ENTITY l0 "ha">{LAUGHS}]><adag><job id="a" runtime="1
         ('id="b"', 'id="a"', "line 9: tasks 1 and 2 are both called 'a'; a name must be unique"),
         ('runtime="0.2"', 'runtime="soon"', "line 15: runtime of task 'c' must be a number (got 'soon')"),
         ('runtime="0.2"', 'runtime="-1"', "line 15: runtime of task 'c' must be a finite number >= 0 (got -1.0)"),
+        ('runtime="0.2"', 'runtime="1e999"', "line 15: runtime of task 'c' must be a finite number >= 0 (got inf)"),
         (">2<", "> <", "line 7: cores of task 'a' must be a number (got ' ')"),
         (">2<", ">0<", "line 5: cores of task 'a' must be a finite number > 0 (got 0.0)"),
         ('<child ref="b">', "<child>", "line 17: <child> has no ref"),
@@ -110,20 +108,6 @@ def test_what_is_no_such_workflow_is_refused_with_line_and_job(tmp_path: Path, o
     path = written(tmp_path, DRAWN.replace(old, new, 1))
     with refused(f"{path}...{what}...", sm.FileFormatError):
         read_dax(path)
-
-
-VALUES = st.sampled_from(
-    ["", "a", "d", "z", "job", "child", "parent", "pegasus", "cores", "runtime", "inf", "-0", "1e999"]
-)
-
-
-@given(st.integers(0, 60), VALUES | st.floats().map(str) | st.text(max_size=4))
-def test_any_values_are_a_workflow_or_one_clear_error(scratch: Path, which: int, value: str) -> None:
-    found = list(re.finditer(r'(?<=")[^"]*(?=")|(?<=<)\w+|(?<=>)[\d.]+(?=<)', DRAWN))
-    place = found[which % len(found)]
-    text = DRAWN[: place.start()] + value.replace("&", "&amp;") + DRAWN[place.end() :]
-    job = read_or_refused(read_dax, written(scratch, text.encode(errors="replace")))
-    assert job is None or np.isfinite(job.runtime_s).all()
 
 
 def test_every_real_workflow_is_read(shared: Path) -> None:

@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pytest
@@ -18,7 +17,7 @@ from simmodels.errors import FileFormatError, printable
 from tests.attacks.files import Reader, outcome
 from tests.attacks.mutations import MUTATIONS
 from tests.refused import refused
-from tests.work import JSON, changed, places, read_or_refused, written
+from tests.work import changed, places, written
 from workloads import files
 from workloads.arrivals import read_workflows
 from workloads.batsim import read_batsim
@@ -155,19 +154,6 @@ def test_a_damaged_file_is_read_with_all_its_lines_or_refused_in_one_line_that_n
     for mutate in drawn.choices(MUTATIONS, k=drawn.choice((1, 1, 2, 3))):
         data = mutate(drawn, data)
     outcome(reader, written(scratch, data, f"damaged{reader.suffix}"))
-
-
-@pytest.mark.parametrize("name", ["batsim", "wfformat"])
-@given(data=st.data())
-def test_whatever_json_stands_in_a_place_of_a_file_it_is_read_or_refused_in_one_line(
-    scratch: Path, good: dict[str, Reader], name: str, data: st.DataObject
-) -> None:
-    content = json.loads(data.draw(st.sampled_from(good[name].seeds)))
-    for _ in range(data.draw(st.integers(1, 2))):
-        way = data.draw(st.sampled_from(places(content)[1:]))
-        content = changed(content, way, data.draw(JSON.filter(lambda value: value is not None)))
-    found = read_or_refused(good[name].read, written(scratch, json.dumps(content), "any.json"))
-    assert found is None or np.isfinite(found.runtime_s).all()
 
 
 @pytest.mark.parametrize("name", ["batsim", "wfformat"])

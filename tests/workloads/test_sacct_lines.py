@@ -1,5 +1,4 @@
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -160,29 +159,6 @@ def test_a_file_without_a_job_is_refused_with_the_first_line_at_fault(tmp_path: 
 
 
 # -- properties -------------------------------------------------------------------------------------
-
-_SOME = st.sampled_from(
-    [
-        *("", "|", "\n", "\r", "\x00", "\xff", "x", "0", "10", "10.batch", "11_3"),
-        *("Unknown", "2024-03-01T08:00:00", "00:00:01"),
-    ]
-)
-
-
-@given(data=st.data(), strict=st.booleans(), zone=st.sampled_from([None, "Europe/Berlin"]))
-def test_a_spoilt_file_is_read_or_refused_and_all_its_lines_accounted_for(
-    scratch: Path, data: st.DataObject, strict: bool, zone: str | None
-) -> None:
-    steps = [{"JobID": "10.batch"}, {"JobID": "11_[1-3]", "State": "PENDING", "Start": "Unknown"}]
-    text = printed({"JobName": "a"}, *steps, {"JobID": "12", "Timelimit": "UNLIMITED", "JobName": "b|c"})
-    for _ in range(data.draw(st.integers(0, 4))):
-        start = data.draw(st.integers(0, len(text)))
-        text = text[:start] + data.draw(_SOME) + text[start + data.draw(st.integers(0, 12)) :]
-    path = written(scratch, text.encode(), "spoilt.sacct")
-    keep = data.draw(st.sampled_from(["last", "all"]))
-    with suppress(FileFormatError):
-        assert_accounted_for(read_sacct(path, strict=strict, timezone=zone, keep=keep))
-
 
 _JOBS = st.lists(
     st.tuples(

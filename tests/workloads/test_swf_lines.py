@@ -10,7 +10,7 @@ from simmodels.errors import FileFormatError
 from simmodels.work.workload import COLUMNS
 from tests.refused import refused
 from tests.swf_files import assert_as_by_hand, by_hand, line, logs
-from tests.work import read_or_refused, written
+from tests.work import written
 from workloads import read_swf, swf_lines, write_swf
 from workloads.swf_lines import FIELDS
 
@@ -117,40 +117,3 @@ def test_nothing_is_read_at_once_that_would_be_refused_one_by_one() -> None:
             if at_once is not None:
                 assert swf_lines._NUMBER.fullmatch(token.encode()), token
                 assert at_once[4][0] == float(token), token
-
-
-@st.composite
-def damaged(draw: st.DrawFn) -> bytes:
-    """Return a good log, a few bytes of which are cut out, and others put in."""
-    log = draw(logs())
-    at, cut = draw(st.integers(0, len(log))), draw(st.integers(0, 5))
-    put_in = draw(st.binary(max_size=3) | st.sampled_from([b"nan", b" - ", b"1e400"]))
-    return log[:at] + put_in + log[at + cut :]
-
-
-ANY = {
-    "bytes": st.binary(max_size=300),
-    "misread once": st.sampled_from(
-        [
-            *(b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\xff\xfe1\x00 \x002\x00", b"\x89PNG\r\n\x1a\n", b"1 2 3 4 -\n"),
-            *(b"1 2 3 4 5\r6 7 8 9 10", b"0 0 0 0 0\v0\n", b"1 2 3 4 5\n \n\n;", b"1 2 3 4 5 6e\n"),
-        ]
-    ),
-    "text": st.text(alphabet="0123456789 -+.eE;\t\r\n\v\f\0x\"',na", max_size=400).map(str.encode),
-    "damaged": damaged(),
-}
-
-
-@pytest.mark.parametrize("contents", ANY.values(), ids=ANY)
-@given(data=st.data())
-def test_whatever_a_file_holds_it_is_a_workload_or_one_clear_error(
-    scratch: Path, contents: st.SearchStrategy[bytes], data: st.DataObject
-) -> None:
-    path = written(scratch, data.draw(contents), "any.swf")
-    jobs = read_or_refused(read_swf, path)
-    if jobs is not None:
-        text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        lines, counts = text.count(b"\n") + (not text.endswith(b"\n")), jobs.counts
-        assert counts["lines"] == lines == counts["jobs"] + counts["comment lines"] + counts["blank lines"]
-        assert len(jobs) == counts["jobs"] >= 1
-        assert len(jobs.header) == counts["comment lines"]
