@@ -106,3 +106,19 @@ def assert_same(one: Schedule, other: Schedule) -> None:
         assert found[0].machines.tolist() == found[1].machines.tolist()
     pd.testing.assert_frame_equal(one.off_spans, other.off_spans, check_exact=True)
     np.testing.assert_equal(one.metrics(), other.metrics())
+
+
+def assert_identical(one: Schedule, other: Schedule) -> None:
+    """Check that two schedules are the same in all that they say, except the engine that made them."""
+    assert_same(one, other)
+    jobs = ("start_s", "end_s", "executed_s", "cluster", "outcome", "counted")
+    for name in (*jobs, "workflow_outcome", "critical_path_s", "price"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    parts = [each.parts for each in (one, other) if each.parts is not None and len(each.parts)]
+    assert len(parts) != 1
+    keys = ["row", "attempt", "machine"]
+    in_order = [each.sort_values(keys, ignore_index=True)[[*keys, "machines", "cores"]] for each in parts]
+    if parts:
+        pd.testing.assert_frame_equal(*in_order, check_exact=True)
+    assert (one.window, one.terms) == (other.window, other.terms)
+    assert {**one.about, "engine": ""} == {**other.about, "engine": ""}

@@ -10,8 +10,19 @@ from hypothesis import strategies as st
 
 import simmodels as sm
 from simmodels.ground.instants import rounding_s
+from simmodels.ground.streams import stream
+from tests.examples import tries
 from tests.naive_capacity import Naive
-from tests.on_machines import CHOICES, HEURISTICS, ORDERS, assert_same, for_the_slow, outages, runs, workload
+from tests.on_machines import (
+    CHOICES,
+    HEURISTICS,
+    ORDERS,
+    assert_identical,
+    for_the_slow,
+    outages,
+    runs,
+    workload,
+)
 
 MORE: dict[str, dict[str, list[Any]]] = {
     heuristic: choices | {"raise_above": [0.95, 0.85], "lower_below": [0.8, 0.5, 0.0], "length_cap_s": [604_800.0, 9.0]}
@@ -36,6 +47,7 @@ def cases(draw: st.DrawFn) -> dict[str, Any]:
         options |= {"order": draw(st.sampled_from(ORDERS)), "fit": draw(st.sampled_from(["first", "best"]))}
     else:
         options = {name: draw(st.sampled_from(values)) for name, values in MORE[heuristic].items()}
+        options["least_machines"] = draw(st.sampled_from([None, 0, 1, 2]))
     # a window may begin, and end, just when the machines change or a job comes
     edges = sorted({0, 20, *times, *(release for release, _, _ in rows)})
     begin = draw(st.sampled_from([0, 20]) | st.sampled_from(edges))
@@ -68,22 +80,11 @@ def simulated(case: dict[str, Any], engine: Any, capacity: Any = None, **more: A
     )
 
 
-@pytest.mark.full
 @given(cases())
-@settings(max_examples=10_000)
-def test_both_engines_are_the_slow_scheduler_ten_thousand_times(case: dict[str, Any]) -> None:
-    assert_both_are_slow(case)
-
-
-@given(cases())
-@settings(max_examples=40)
+@tries(40, full=10_000)
 def test_both_engines_are_the_slow_scheduler(case: dict[str, Any]) -> None:
-    assert_both_are_slow(case)
-
-
-def assert_both_are_slow(case: dict[str, Any]) -> None:
     compiled, simpy = simulated(case, "compiled"), simulated(case, "simpy")
-    assert_same(compiled, simpy)
+    assert_identical(compiled, simpy)
     assert_is_slow(compiled, case)
 
 
@@ -114,14 +115,18 @@ def test_the_compiled_clock_is_the_slow_scheduler_with_lengths_of_all_sizes(
 
 def assert_is_slow(schedule: sm.Schedule, case: dict[str, Any]) -> None:
     options = for_the_slow(case["options"])
-    order = options.pop("fill_order", None)
+    order, least = options.pop("fill_order", None), options.pop("least_machines", None)
+    if least is None:
+        begin, end = case["window"]
+        at_begin = [number for time_s, number in case["steps"] if time_s <= begin][-1]
+        least = min([at_begin, *(number for time_s, number in case["steps"] if begin < time_s <= end)])
     slow = Naive(
         case["rows"],
         case["steps"],
         case.get("size", 4),
         case["heuristic"],
         *case["window"],
-        options.pop("least_machines", 1),
+        least,
         [(float(w), c) for w, c in case["reference"]],
         options,
         list(order) if order else list(range(case.get("machines", 5))),
@@ -158,7 +163,7 @@ def test_jobs_that_are_planned_late_start_as_those_that_are_planned_at_once(seed
         "size": size,
         "machines": int(machines),
     }
-    assert_same(simulated(case, "compiled"), simulated(case, "simpy"))
+    assert_identical(simulated(case, "compiled"), simulated(case, "simpy"))
 
 
 def notices(case: dict[str, Any], time_s: float) -> list[float]:
@@ -191,22 +196,12 @@ def announced(draw: st.DrawFn) -> tuple[dict[str, Any], list[sm.CapacityChange],
     return case, changes, saved
 
 
-@pytest.mark.full
 @given(announced())
-@settings(max_examples=10_000)
-def test_both_engines_agree_with_notice_and_checkpoints_ten_thousand_times(drawn: Any) -> None:
-    assert_both_agree(*drawn)
-
-
-@given(announced())
-@settings(max_examples=40)
+@tries(40, full=10_000)
 def test_both_engines_agree_with_notice_and_checkpoints(drawn: Any) -> None:
-    assert_both_agree(*drawn)
-
-
-def assert_both_agree(case: dict[str, Any], changes: list[sm.CapacityChange], saved: sm.Checkpoints | None) -> None:
+    case, changes, saved = drawn
     compiled = simulated(case, "compiled", changes, checkpoints=saved)
-    assert_same(compiled, simulated(case, "simpy", changes, checkpoints=saved))
+    assert_identical(compiled, simulated(case, "simpy", changes, checkpoints=saved))
     compiled.validate()
 
 
@@ -223,28 +218,14 @@ def test_both_engines_agree_on_first_fit_at_unequal_speeds(
     site = sm.Site(machines=machines, capacity=changes, removes=removes, checkpoints=saved, **found)
     how: dict[str, Any] = {"on": site, "heuristic": "FirstFit", "window_s": case["window"]}
     how |= case["options"] if case["heuristic"] == "FirstFit" else {}
-    compiled, simpy = (
-        sm.simulate(workload(case["rows"]), engine=engine, **how).validate() for engine in ("compiled", "simpy")
-    )
-    assert_same(compiled, simpy)
-
-
-@pytest.mark.full
-@given(announced(), st.data())
-@settings(max_examples=5_000)
-def test_both_engines_agree_where_machines_fail_and_are_maintained_five_thousand_times(drawn: Any, data: Any) -> None:
-    assert_both_agree_on_outages(*drawn, data)
+    compiled, simpy = (sm.simulate(workload(case["rows"]), engine=each, **how) for each in ("compiled", "simpy"))
+    assert_identical(compiled.validate(), simpy)
 
 
 @given(announced(), st.data())
-@settings(max_examples=60)
-def test_both_engines_agree_where_machines_fail_and_are_maintained(drawn: Any, data: Any) -> None:
-    assert_both_agree_on_outages(*drawn, data)
-
-
-def assert_both_agree_on_outages(
-    case: dict[str, Any], changes: list[sm.CapacityChange], saved: sm.Checkpoints | None, data: st.DataObject
-) -> None:
+@tries(60, full=5_000)
+def test_both_engines_agree_where_machines_fail_and_are_maintained(drawn: Any, data: st.DataObject) -> None:
+    case, changes, saved = drawn
     window = data.draw(st.sampled_from([None, case["window"]]))
     begin = window[0] if window else case["rows"][0][0]
     found = data.draw(outages(5, begin, case["unit"], [each.time_s for each in changes], ends=window is not None))
@@ -254,8 +235,7 @@ def assert_both_agree_on_outages(
     if case["heuristic"] != "FirstFit":
         how["reference"] = workload([(0.0, float(w), c) for w, c in case["reference"]])
     compiled, simpy = (sm.simulate(workload(case["rows"]), engine=each, **how) for each in ("compiled", "simpy"))
-    assert_same(compiled, simpy)
-    assert (compiled.window, {**compiled.about, "engine": ""}) == (simpy.window, {**simpy.about, "engine": ""})
+    assert_identical(compiled, simpy)
     compiled.validate()
 
 
@@ -295,8 +275,7 @@ def test_both_engines_end_an_open_window_alike(drawn: Any, default: bool) -> Non
     case = {**case, "window": None if default else (case["window"][0], np.inf)}
     compiled = simulated(case, "compiled", changes, checkpoints=saved).validate()
     simpy = simulated(case, "simpy", changes, checkpoints=saved)
-    assert_same(compiled, simpy)
-    assert compiled.window == simpy.window
+    assert_identical(compiled, simpy)
     if default:
         assert compiled.window[0] == min(submit for submit, _, _ in case["rows"])
 
@@ -307,4 +286,7 @@ def test_drawn_fill_orders_and_removals_are_those_of_the_seed(case: dict[str, An
     for unaware in ("shuffled_fill", "random_kill"):
         drawn = {**case, "heuristic": "FirstFit", "options": {"aware": False, "unaware": unaware}}
         compiled = simulated(drawn, "compiled", seed=seed).validate()
-        assert_same(compiled, simulated(drawn, "simpy", seed=seed))
+        assert_identical(compiled, simulated(drawn, "simpy", seed=seed))
+        if unaware == "shuffled_fill":
+            order = stream(seed, "capacity", "fill").permutation(5).tolist()
+            assert_is_slow(compiled, {**drawn, "options": {"fill_order": order}})

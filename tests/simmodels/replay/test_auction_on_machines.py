@@ -3,29 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
 import simmodels as sm
+from simmodels.policies.bids import find_bid
 from tests.examples import tries
-from tests.on_machines import assert_same, outages, runs
+from tests.on_machines import assert_identical, outages, runs
 from tests.simmodels.passes.test_bidding import LONG, RULES, flows, job
-
-
-def assert_identical(one: sm.Schedule, other: sm.Schedule) -> None:
-    assert_same(one, other)
-    columns = ("start_s", "end_s", "executed_s", "cluster", "outcome", "workflow_outcome", "critical_path_s", "price")
-    for name in columns:
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
-    keys = ["row", "attempt", "machine"]
-    parts = [each.parts.sort_values(keys, ignore_index=True)[[*keys, "machines", "cores"]] for each in (one, other)]
-    pd.testing.assert_frame_equal(*parts, check_exact=True)
-    assert one.terms == other.terms
-    assert {**one.about, "engine": ""} == {**other.about, "engine": ""}
-    assert one.window == other.window
-
 
 # -- drawn by hand ------------------------------------------------------------------------------------
 
@@ -92,7 +77,7 @@ def sites(draw: st.DrawFn) -> list[sm.Site]:
 def runnable(jobs: list, on: list[sm.Site]) -> tuple[list, list[sm.Site]]:
     """Return the jobs that the sites can run, and the sites with what is maintained after the first is submitted."""
     kinds = {site.kind for site in on}
-    jobs = [each for each in jobs if None in kinds or set(each.kind) <= kinds]
+    jobs = [each for each in jobs if None in kinds or set(each.kind) <= {*kinds, None}]
     begin_s = min((each.submit_s for each in jobs), default=0.0)
     kept = [[each for each in site.maintenance if each.start_s >= begin_s] for site in on]
     return jobs, [replace(site, maintenance=each) for site, each in zip(on, kept, strict=True)]
@@ -108,7 +93,13 @@ def runnable(jobs: list, on: list[sm.Site]) -> tuple[list, list[sm.Site]]:
 @tries(200, full=3_000)
 def test_both_engines_give_the_same_schedule(jobs: list, bid: str, rules: dict, on: list, data: st.DataObject) -> None:
     jobs, on = runnable(jobs, on)
-    more = {"prices": data.draw(st.booleans()), "admission": data.draw(st.sampled_from([None, 0.3]))}
+    more = {
+        "prices": data.draw(st.booleans()),
+        "admission": data.draw(st.sampled_from([None, 0.3])),
+        "budgets": find_bid(bid).wins == "high" and data.draw(st.booleans()),
+        "ccr": data.draw(st.sampled_from([0.2, 0.0, 1.0, 0.37])),
+        "tick_s": data.draw(st.sampled_from([1.0, 1.0, 3.0])),
+    }
     one, other = (
         sm.simulate(jobs, on=on, bid=bid, engine=engine, seed=3, **rules, **more) for engine in ("compiled", "simpy")
     )

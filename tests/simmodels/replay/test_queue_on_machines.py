@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -16,7 +15,7 @@ import simmodels as sm
 from tests import naive_machines
 from tests.examples import tries
 from tests.model_scripts import rigid
-from tests.on_machines import assert_same, outages, runs
+from tests.on_machines import assert_identical, outages, runs
 from tests.simmodels.passes.test_under_notice import leave_out_what_does_not_go_together, rules_of_queues
 
 # -- drawn by hand ------------------------------------------------------------------------------------
@@ -155,19 +154,8 @@ def of_three_users(jobs: sm.Workload) -> sm.Workload:
 def assert_engines_agree(rows: list[tuple[float, ...]], options: dict[str, Any]) -> None:
     jobs = of_three_users(rigid(*rows))
     compiled, simpy = (sm.simulate(jobs, engine=engine, seed=3, **options) for engine in ("compiled", "simpy"))
-    assert_same(compiled, simpy)
-    assert compiled.window == simpy.window
-    assert compiled.terms == simpy.terms
-    for name in ("outcome", "counted", "executed_s"):
-        np.testing.assert_array_equal(getattr(compiled, name), getattr(simpy, name))
-    parts = [_sorted(each.parts) for each in (compiled, simpy)]
-    pd.testing.assert_frame_equal(*parts)
-    assert {**compiled.about, "engine": ""} == {**simpy.about, "engine": ""}
+    assert_identical(compiled, simpy)
     compiled.validate()
-
-
-def _sorted(parts: pd.DataFrame | None) -> pd.DataFrame:
-    return parts.sort_values(["row", "attempt", "machine"], ignore_index=True)
 
 
 # one is killed after 1.4000000000000001 s, at 2.0: its work is how long it ran, not a difference of two instants
