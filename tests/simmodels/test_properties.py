@@ -31,10 +31,20 @@ Machine = tuple[int, sm.Workload]
 
 
 @st.composite
-def machines(draw: st.DrawFn, *, most: int = 9, estimates: str = "any", least_s: int = 0) -> Machine:
-    """A machine and jobs for it, with ties, jobs of no runtime, overruns and jobs as wide as the machine."""
-    cores = draw(st.integers(1, 8))
-    unit = draw(st.sampled_from([1.0, 1.0, 1.0, 0.25, 0.1, 1 / 3]))
+def machines(
+    draw: st.DrawFn,
+    *,
+    most: int = 9,
+    estimates: str = "any",
+    least_s: int = 0,
+    times: tuple[tuple[float, float], ...] = ((0.0, 1.0),),
+) -> Machine:
+    """A machine and jobs for it, with ties, jobs of no runtime, overruns and jobs as wide as the machine.
+
+    `times` are the instants at which they may begin, each with the seconds of a unit of time.
+    """
+    cores, (zero_s, unit_s) = draw(st.integers(1, 8)), draw(st.sampled_from(times))
+    unit = unit_s * draw(st.sampled_from([1.0, 1.0, 1.0, 0.25, 0.1, 1 / 3]))
     span = draw(st.sampled_from([0, 4, 16]))
     width = st.one_of(st.just(1), st.just(cores), st.integers(1, cores))
     jobs = []
@@ -46,7 +56,7 @@ def machines(draw: st.DrawFn, *, most: int = 9, estimates: str = "any", least_s:
         jobs.append((draw(st.integers(0, span)), runtime, estimate, draw(width)))
     submit, runtime, estimate, width_of = np.array(jobs, dtype=np.int64).reshape(-1, 4).T
     ids = np.arange(1, len(jobs) + 1)
-    return cores, sm.Workload(ids, submit * unit, runtime * unit, estimate * unit, width_of)
+    return cores, sm.Workload(ids, zero_s + submit * unit, runtime * unit, estimate * unit, width_of)
 
 
 @st.composite
@@ -109,7 +119,10 @@ def same_on_both_engines(machine: Machine, how: dict[str, Any], **limits: Any) -
     return found
 
 
-@given(machines(most=30), options(orders=tuple(BUILT_IN)))
+TIMES = ((0.0, 1.0), (0.0, 1.0), (0.0, 3600.0), (-50.0, 1.0), (1e9, 1.0), (1.7e9, 1.0), (1e12, 1.0))
+
+
+@given(machines(most=30, times=TIMES), options(orders=tuple(BUILT_IN)))
 @tries(600, full=10_000)
 def test_both_engines_give_the_same_bits_and_those_of_the_naive_simulator(
     machine: Machine, how: dict[str, Any]

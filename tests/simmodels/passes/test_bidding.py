@@ -103,9 +103,25 @@ def flows(draw: st.DrawFn) -> sm.Workflow:
         draw(st.lists(st.integers(1, 12), **column)),
         draw(st.lists(st.integers(1, 4), **column)),
         draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else [],
-        kind=tuple(draw(st.lists(st.sampled_from(["A", "B"]), **column))),
+        kind=tuple(draw(st.lists(st.sampled_from(["A", "B", "A", "B", None]), **column))),
         curve=draw(st.sampled_from(CURVES)),
+        max_value=draw(st.sampled_from([None, None, 7.0])),
     )
+
+
+def at_other_times(jobs: list[sm.Workflow], zero_s: float, unit_s: float) -> list[sm.Workflow]:
+    """Return the workflows with other seconds in a unit of time, and another zero."""
+    return [
+        dataclasses.replace(
+            each,
+            submit_s=zero_s + each.submit_s * unit_s,
+            runtime_s=each.runtime_s * unit_s,
+            max_value=None if each.max_value is None else each.max_value * unit_s,
+            first=None,
+            successor=None,
+        )
+        for each in jobs
+    ]
 
 
 RULES = st.fixed_dictionaries(
@@ -124,6 +140,7 @@ PLATFORMS = [
     [("a", 4, "A"), ("b", 4, "A"), ("c", 4, "B")],
     [("a", 5, "A"), ("b", 4, "B")],
     [("a", 4, None), ("b", 5, "A")],
+    [("a", 4, None)],
 ]
 
 
@@ -131,7 +148,14 @@ def columns(schedule: sm.Schedule) -> list[list]:
     return [getattr(schedule, name).tolist() for name in ("start_s", "end_s", "cluster", "workflow_outcome")]
 
 
-@given(st.lists(flows(), min_size=1, max_size=9), st.sampled_from(BIDS), RULES, st.sampled_from(PLATFORMS))
+@given(
+    st.lists(flows(), min_size=1, max_size=9).flatmap(
+        lambda jobs: st.sampled_from([0.0, 0.0, 1e9]).map(lambda zero_s: at_other_times(jobs, zero_s, 1.0))
+    ),
+    st.sampled_from(BIDS),
+    RULES,
+    st.sampled_from(PLATFORMS),
+)
 @tries(150, full=10_000)
 def test_both_engines_equal_the_plain_auction(jobs: list, bid: str, rules: dict, clusters: list) -> None:
     plain = NaiveAuction(jobs, [(cores, kind) for _, cores, kind in clusters], bid, **rules)
@@ -197,12 +221,7 @@ def test_pvd_squared_orders_as_pvd_does(jobs: list) -> None:
 
 @given(st.lists(flows(), min_size=1, max_size=12), st.sampled_from(list(BUILT_IN)))
 def test_the_unit_of_time_changes_nothing(jobs: list, bid: str) -> None:
-    minutes = [
-        dataclasses.replace(
-            each, submit_s=each.submit_s * 60, runtime_s=each.runtime_s * 60, first=None, successor=None
-        )
-        for each in jobs
-    ]
+    minutes = at_other_times(jobs, 0.0, 60.0)
     one = sm.simulate_workflows(jobs, clusters=PLATFORMS[0], bid=bid)
     other = sm.simulate_workflows(minutes, clusters=PLATFORMS[0], bid=bid, tick_s=60)
     np.testing.assert_array_equal(one.start_s * 60, other.start_s)
