@@ -1,8 +1,8 @@
 """Refusals: requests that cannot be served, of every command, on a machine that is busy with other things.
 
-Each must end with its status (2, or 1 where a campaign's cells fail) and one line that begins with "error:", whatever
-the threads of the libraries are doing as the interpreter ends. The load is made here: busy processes that end with the
-attack.
+They are the mistakes of `tests.experiments.cli.test_mistakes`, every other one with a last word that is drawn. Each
+must end with status 2 and one line that begins with "error:", whatever the threads of the libraries are doing as the
+interpreter ends. The load is made here: busy processes that end with the attack.
 """
 
 import json
@@ -17,6 +17,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from tests.attacks.attack import Broken, Case
+from tests.experiments.cli.test_mistakes import MISTAKES, write_files
+from tests.refused import says
 
 CASES = 1_000
 
@@ -26,101 +28,12 @@ _BUSY = 3
 _LIMIT_S = 300
 _LOAD = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: sum(range(10**6))"
 
-_GOOD = "".join(f"{k} {k * 40} 0 {90 + k % 50} {1 + k % 8} -1 -1 {1 + k % 8} 200\n" for k in range(1, 2001))
-_FILES = {
-    "good.swf": "; MaxProcs: 64\n" + _GOOD,
-    "no-size.swf": _GOOD,
-    "word.swf": "; MaxProcs: 64\n" + _GOOD + "2001 x 0 90 1\n",
-    "short.swf": "; MaxProcs: 64\n" + _GOOD + "2001 90\n",
-    "empty.swf": "",
-    "comments.swf": "; MaxProcs: 64\n; nothing else\n",
-    "not.swf.gz": _GOOD,
-    "words.sacct": "JobID|State|Submit|Start|End|ElapsedRaw|AllocCPUS\n1|COMPLETED|soon|later|never|x|y\n",
-    "no-columns.sacct": "JobID|User\n1|ada\n2|bob\n",
-    "broken.json": '{"nb_res": 4, "jobs": [',
-    "no-jobs.json": '{"nb_res": 4}',
-    "good.csv": "time,nodes\n2020-01-01 00:00:00,8\n2020-01-02 00:00:00,6\n",
-    "word.csv": "time,nodes\n2020-01-01 00:00:00,8\n2020-01-02 00:00:00,x\n",
-    "back.csv": "time,nodes\n2020-01-02 00:00:00,8\n2020-01-01 00:00:00,6\n",
-    "two.csv": "time,a,b\n2020-01-01 00:00:00,8,9\n",
-    "bad.toml": "kind = \n",
-    "wrong.toml": 'name = "x"\n',
-    "bad.py": "def order(:\n",
-    "unknown.py": "def order(colour):\n    return colour\n",
-    "flows/broken.json": "{",
-}
-
-# Each has `{n}`, a number that cannot be, `{word}`, a name that is none, and `{file}`, a log.
-_LOG = "--workload good.swf"
-_MACHINES = f"compare {_LOG} --cores-per-machine"
-_REQUESTS = (
-    *(
-        "",
-        "{word}",
-        "--{word}",
-        "list --{word}",
-        "compare",
-        "learn",
-        "advise",
-        "new",
-        "run",
-        "report {word}",
-        "report .",
-    ),
-    *("simulate", "simulate --workload", "simulate --workload {word}.swf", "simulate --workload ."),
-    *(
-        f"simulate --workload {name}"
-        for name in (
-            *("word.swf", "short.swf", "empty.swf", "comments.swf", "not.swf.gz", "words.sacct", "no-columns.sacct"),
-            *("broken.json", "no-jobs.json", "no-size.swf"),
-        )
-    ),
-    *(
-        f"simulate {_LOG} --{option}"
-        for option in (
-            *("cores {n}", "cores 4", "queue-depth {n}", "warm-jobs {n}", "seed {n}", "tau {n}", "threshold {word}"),
-            *("order {word}", "order {word}.toml", "order bad.toml", "order wrong.toml", "order bad.py"),
-            *("order unknown.py", "backfilling {word}", "backfilling greedy --backfill-order SPF", "decide {word}"),
-            *("overrun {word}", "engine {word}", "clean {word}", "jobs-out jobs.{word}", "jobs-out {word}/jobs.csv"),
-            *("gantt gantt.{word}", "bid {word}", "workflows flows", "clusters 2x8", "clusters {n}x8"),
-            *("router {word}", "heuristic {word}", "ccr {n}", "load 1"),
-        )
-    ),
-    *("simulate --workflows {word}", "simulate --workflows flows", "simulate --workflows flows --bid {word}"),
-    *("simulate --workflows flows --clusters {word}", "simulate --workflows flows --order {word}"),
-    *(f"compare {_LOG}", f"compare {_LOG} --orders FCFS --bids PVR", f"compare {_LOG} --routers {{word}}"),
-    *(f"compare {_LOG} --orders {{word}} --out out", f"compare {_LOG} --orders FCFS,FCFS --out out"),
-    *("compare --workload {word}.swf --orders FCFS --out out", "compare --workload word.swf --orders FCFS --out out"),
-    *(f"compare {_LOG} --orders FCFS --out good.csv", "demo --jobs {n}", "demo --cores {n}"),
-    *(f"compare {_LOG} --heuristics FirstFitAware", f"{_MACHINES} 7 --heuristics FirstFitAware"),
-    *(f"{_MACHINES} {size} --walk 24:8:20min --heuristics FirstFitAware" for size in ("4", "{n}")),
-    *(f"{_MACHINES} 8 --walk {walk} --heuristics FirstFitAware" for walk in ("{word}", "24:3:20min")),
-    *(
-        f"{_MACHINES} 8 --series {series} --heuristics FirstFitAware"
-        for series in (
-            *(
-                "good.csv --walk 24:8:20min",
-                "{word}.csv",
-                "word.csv",
-                "back.csv",
-                "two.csv",
-                "good.csv --column {word}",
-            ),
-            *("good.csv --per-machine {n}", "good.csv --mode {word}", "good.csv --from {word}"),
-        )
-    ),
-    *(f"{_MACHINES} 8 --series good.csv --heuristics {name}" for name in ("{word}", "TargetAsap")),
-    "compare --workload word.swf --cores-per-machine 8 --series good.csv --heuristics FirstFitAware",
-    *(f"learn {_LOG}", f"learn {_LOG} --out fit.{{word}}", f"learn {_LOG} --out fit.toml"),
-    *(f"learn {_LOG} --out fit.toml --{option}" for option in ("form {word}", "trials {n}", "pairs {n}")),
-    *(f"learn {_LOG} --out fit.toml --estimator {{word}}", "learn --workload short.swf --out fit.toml"),
-    *("advise --workload {word}.swf", "advise --workload empty.swf", f"advise {_LOG} --current {{word}}"),
-    *(f"advise {_LOG} --scale {{word}}", "calibrate --workload {word}.swf", f"calibrate {_LOG} --limits {{word}}"),
-    *("run {word}", "run {word}.toml", "run bad.toml", "run bad.py", "run selection --scale {word}"),
-    *("run selection --set {word}=1", "run selection --shard {n}/2", "run selection --workers {n}"),
+_LINES = tuple(MISTAKES)
+_DRAWN = (
+    *("-1", "-7", "0x10", "1e400", "nan", "many", "", "1.5.2", "99999999999999999999", "-inf"),
+    *("nope", "FCFSS", "x y", "Ü", "..", "a,b", "%s", "'", "*", "log.swf.swf", "-", "nul"),
 )
-_NUMBERS = ("-1", "-7", "0x10", "1e400", "nan", "many", "", "1.5.2", "99999999999999999999", "-inf")
-_WORDS = ("nope", "FCFSS", "x y", "Ü", "..", "a,b", "%s", "'", "*", "good.swf.swf", "-", "nul")
+"""Numbers that cannot be, and names that are none."""
 
 
 def cases(seed: int) -> Iterator[Case]:
@@ -128,18 +41,15 @@ def cases(seed: int) -> Iterator[Case]:
     drawn = random.Random(seed)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(_AT_ONCE) as pool:
-        for name, content in _FILES.items():
-            path = Path(folder, name)
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(content, encoding="utf-8")
+        write_files(Path(folder))
         busy = [subprocess.Popen([sys.executable, "-c", _LOAD]) for _ in range(_BUSY)]
         flying: list[Future[str]] = []
         number = 0
         try:
             while True:
                 while len(flying) <= _AT_ONCE:
-                    words = _words(drawn, number)
-                    flying.append(pool.submit(_refused, words, number, folder, environment))
+                    request = _request(drawn, number)
+                    flying.append(pool.submit(_refused, *request, folder, environment))
                     number += 1
                 yield _case(flying.pop(0))
         finally:
@@ -153,21 +63,22 @@ def _case(future: Future[str]) -> Callable[[], str]:
     return lambda: future.result()  # noqa: PLW0108  a method of the future would take its own argument
 
 
-def _words(drawn: random.Random, number: int) -> list[str]:
-    """Return a request: each in turn, with what is drawn in it."""
-    request = _REQUESTS[number % len(_REQUESTS)]
-    given = {"n": drawn.choice(_NUMBERS), "word": drawn.choice(_WORDS)}
-    words = [word.format(**given) for word in shlex.split(request)]
-    may = words and words[0] in _ANSWER_JSON and not words[-1].startswith("--")  # or else it is the value of the last
-    return [*words, "--json"] if may and drawn.random() < 0.3 else words
+def _request(drawn: random.Random, number: int) -> tuple[list[str], str | None]:
+    """Return a mistake, each in turn, and what is said of it; or one with a last word that is drawn, and None."""
+    line = _LINES[number % len(_LINES)]
+    words, said = shlex.split(line), MISTAKES[line]
+    if drawn.random() < 0.5:
+        words[-1], said = drawn.choice(_DRAWN), None
+    may = words[0] in _ANSWER_JSON and not words[-1].startswith("--")  # or else it is the value of the last
+    return [*words, "--json"] if may and drawn.random() < 0.3 else words, said
 
 
 _ANSWER_JSON = {"simulate", "compare", "learn", "advise", "calibrate", "run", "report"}
 
 
-def _refused(words: list[str], number: int, folder: str, environment: dict[str, str]) -> str:
+def _refused(words: list[str], said: str | None, folder: str, environment: dict[str, str]) -> str:
     """Make a request; return how it was refused."""
-    command, request = [sys.executable, "-m", "experiments", *words], _REQUESTS[number % len(_REQUESTS)]
+    command = [sys.executable, "-m", "experiments", *words]
     try:
         done = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=_LIMIT_S,
@@ -181,16 +92,16 @@ def _refused(words: list[str], number: int, folder: str, environment: dict[str, 
     )
     if "Traceback" in done.stderr or "terminate called" in done.stderr or done.returncode not in {0, 2}:
         raise Broken(broken)
-    if not words:  # the help
-        return f"no command: the help, status {done.returncode}"
-    command_named = request.split()[0] if request[0].isalpha() else "no command"
-    if done.returncode == 0 and "{" in request:
-        return f"{command_named}: served, since what was drawn is in range"
+    named = words[0] if words[0].isalpha() else "no command"
+    if done.returncode == 0 and said is None:
+        return f"{named}: served, since what was drawn is in range"
     if done.returncode != 2 or len(errors) != 1 or not done.stderr.rstrip().endswith(errors[0].rstrip()):
+        raise Broken(broken)
+    if said is not None and not says(errors[0], f"error: {said}"):
         raise Broken(broken)
     if "--json" in words and not _is_error(done.stdout):
         raise Broken(broken)
-    return f"{command_named}: refused, status 2, one error"
+    return f"{named}: refused, status 2, one error"
 
 
 def _is_error(stdout: str) -> bool:

@@ -248,10 +248,8 @@ MISTAKES = {
 """Command lines, and what is said of each; ``...`` stands for any words."""
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files that the mistakes name; as a mistake writes nothing, one for all of them."""
-    folder = tmp_path_factory.mktemp("mistakes")
+def write_files(folder: Path) -> None:
+    """Write the files that the mistakes name."""
     wl.write_swf(wl.lublin(jobs=150, cores=32, seed=3, name="log"), folder / "log.swf")
     for name in ("folder", "flows"):
         (folder / name).mkdir()
@@ -285,6 +283,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_text(text, encoding="utf-8")
     for name in ("pipe.toml", "pipe.py", "pipe.swf"):
         os.mkfifo(folder / name)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files; as a mistake writes nothing, one for all of them."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    write_files(folder)
     return folder
 
 
