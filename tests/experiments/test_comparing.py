@@ -270,7 +270,6 @@ def test_a_name_that_is_no_file_name_is_made_one(trace: sm.Workload, out: Path) 
 @pytest.mark.parametrize(
     ("names", "text"),
     [
-        (["SPF", "SPF"], "order 'SPF' is given twice"),
         (["a b", "A_b"], "orders 'a b' and 'A_b' would have one file; choose another name"),
         (["as logged"], "the name 'as logged' stands for what a log records; choose another name"),
     ],

@@ -195,8 +195,6 @@ def test_the_first_jobs_of_a_log_correct_nothing() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--at", "5d"], "there is no job to forecast; give --job ID or --new CORES,LIMIT"),
-        (["--at", "5d", "--job", "1", "--new", "1,1h"], "--job and --new exclude each other"),
         (["--at", "5d", "--new", "65,1h"], "with 1 to 64 cores"),
         (
             ["--at", "5d", "--new", "16"],

@@ -97,7 +97,6 @@ def test_a_window_of_a_log_runs_on_a_pool_as_the_whole_log_does(backfilling: str
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"on": TWO}, "a queue on 2 clusters; give one cluster, or a router before several"),
         ({"on": TWO, "heuristic": "FirstFit"}, "a placer on 2 clusters"),
         ({"on": 8, "heuristic": "FirstFit"}, "a placer needs machines, and cluster 'cluster' has none; give cores_p"),
         ({"on": [("a", 2), ("a", 4)], "bid": "SRTF"}, "two of the clusters a, a have the same name; give each a name"),

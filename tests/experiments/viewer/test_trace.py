@@ -19,7 +19,6 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 
 import simmodels as sm
 from experiments.viewer.trace import write_trace
-from simmodels.errors import RequestError
 from tests.experiments.viewer.test_view import CASES
 
 POWER = sm.Power(120.0, 8.0)
@@ -187,8 +186,3 @@ def test_all_formats_say_the_same(schedule: sm.Schedule, read: Read, ending: str
         assert [value for _, value in values] == [value for _, value in other.values[name]]
     write_trace(schedule, tmp_path / f"again.{ending}", power=POWER)
     assert path.read_bytes() == (tmp_path / f"again.{ending}").read_bytes()
-
-
-def test_a_trace_has_a_name_that_says_which_format(tmp_path: Path) -> None:
-    with pytest.raises(RequestError, match=r"the trace's name must be one that ends in \.json, \.json\.gz, \.pftrace"):
-        write_trace(CASES["a pool"](), tmp_path / "out.txt")
