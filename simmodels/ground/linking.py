@@ -8,11 +8,13 @@ these, as they are, and make machine code. Of what a function calls, it sees the
 copy nothing else into it. So the machine code is what numba would make, but that a function was optimised only once.
 
 This goes by two hooks of numba: the pipeline of a dispatcher (`pipeline_class`, documented), and the class of the
-library that its lowering fills. Other code that numba compiles is not touched. The latter is not public, so `compiled`
-uses this module only with the numba that it was tested with.
+library that its lowering fills. While such a function is compiled, numba looks up calls in another way, too. Other code
+that it compiles is not touched. All but the pipeline is not public, so `compiled` uses this module only with the numba
+that it was tested with.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Final
 
 import llvmlite.binding as llvm
@@ -22,6 +24,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_result
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.environment import lookup_environment
+from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering
 
 from simmodels.ground.borrowing import UNKNOWN, counting, without_counts
@@ -271,6 +274,47 @@ class _Flags(Flags):
         return _KnownFlags.of(self) if first else Flags(self)
 
 
+_resolved: Final[dict[tuple[Any, ...], tuple[Any, Any]]] = {}
+"""By a function of numba's, flags and the types of arguments: its signature, and the key of its code."""
+
+
+_find: Final = types.Function.get_call_type
+
+
+def _call_type(function: Any, context: Any, given: Any, named: Any) -> Any:  # noqa: ANN401  numba's
+    """Return the signature of a call of a function of numba's, `+` for one, as it was found the first time.
+
+    Numba tries all that it has for a name in turn, each time: that took a fifth of a first use. Where more is
+    registered for a name, it means another function.
+    """
+    flags = ConfigStack.top_or_none()
+    if not isinstance(flags, _KnownFlags):
+        return _find(function, context, given, named)
+    known_by = function, flags, tuple(given), tuple(named.items())
+    if known_by not in _resolved:
+        signature: Any = _find(function, context, given, named)
+        _resolved[known_by] = signature, function.get_impl_key(signature)
+    signature, function._impl_keys[signature.args] = _resolved[known_by]  # noqa: SLF001  flags may share it
+    return signature
+
+
+@contextmanager
+def _spared() -> Iterator[None]:
+    """Spare numba, while it compiles a function of ours, to look for what it found, and to time each call of LLVM."""
+    if "get_call_type" in vars(types.Function):  # within another
+        yield
+        return
+    listeners = llvm.ffi.lib._lock._cblist  # noqa: SLF001  llvmlite has no other way to find them
+    heard = listeners.copy()
+    listeners.clear()
+    types.Function.get_call_type = _call_type  # type: ignore[method-assign, assignment]  # where all of numba asks
+    try:
+        yield
+    finally:
+        del types.Function.get_call_type
+        listeners.extend(heard)
+
+
 _sizes: Final[dict[int, tuple[Any, int]]] = {}
 """By the identity of a type of LLVM's: the type, which keeps it, and how many bytes one takes.
 
@@ -294,6 +338,10 @@ class _Compiler(CompilerBase):
             return _sizes[id(kind)][1]
 
         self.state.targetctx = self.state.targetctx.subtarget(get_abi_sizeof=size_of)
+
+    def _compile_core(self) -> Any:  # noqa: ANN401  numba's
+        with _spared():
+            return super()._compile_core()
 
     def define_pipelines(self) -> list[Any]:
         """Return the one pipeline, in the form that numba asks for."""

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
-from numba import njit, types
+from numba import TypingError, njit, types
 from numba.core.compiler import Flags
 from numba.core.runtime import _nrt_python, rtsys
 from numba.core.targetconfig import ConfigStack
@@ -54,6 +55,25 @@ def _chain() -> tuple[Any, Any, Any]:
         return values[0] + order[0]
 
     return first, between, last
+
+
+def test_numba_is_as_it_was_when_a_function_is_compiled_or_refused(linked: bool) -> None:
+    @compiled
+    def fine(x):  # noqa: ANN001, ANN202
+        return np.sqrt(x) + x
+
+    @compiled
+    def wrong(x):  # noqa: ANN001, ANN202
+        return fine(x) + x.nothing
+
+    listeners = llvm.ffi.lib._lock._cblist
+    heard = listeners.copy()
+    assert heard
+    with pytest.raises(TypingError, match="nothing"):
+        wrong(4.0)
+    assert fine(4.0) == 6.0
+    assert "get_call_type" not in vars(types.Function)
+    assert listeners == heard
 
 
 def test_what_calls_mean_is_looked_up_by_known_flags(linked: bool) -> None:
