@@ -27,6 +27,7 @@ _FREE_TEXT: Final = ("jobname", "comment", "admincomment", "systemcomment", "sub
 _PIECE: Final = 1 << 23
 _NEWLINE, _PIPE = b"\n|"
 _TEXT: Final = pa.string()
+_JOB_ID: Final = b"JobID"
 _FEW_TEXTS: Final = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -144,11 +145,27 @@ def tables(
         end = data.find(b"\n", at + _PIECE) + 1 or len(data)
         piece = data[at:end]
         piece = piece if piece.endswith(b"\n") else piece + b"\n"
+        _refuse_other_header(piece, number, header, faults.path)
         lines, columns, seen = _piece(piece, number, header, wanted, counts, faults)
         if len(lines):
             yield lines, columns
         at, number = end, number + seen
     counts["lines"] = number - 1
+
+
+def _refuse_other_header(piece: bytes, number: int, header: Header, path: Path) -> None:
+    """Refuse a later line that names columns in another way: what follows would be read by the first."""
+    at = piece.find(_JOB_ID)
+    while at >= 0:
+        begin, end = piece.rfind(b"\n", 0, at) + 1, piece.find(b"\n", at)
+        line = piece[begin:end]
+        other = find_header(line) or header
+        if (
+            other.names != header.names and len(other.columns.keys() & header.columns.keys()) > 2
+        ):  # no job of such a name
+            what = f"other columns than in line {header.number}; read what follows as a file of its own"
+            raise FileFormatError(str(path), number + piece.count(b"\n", 0, begin), what)
+        at = piece.find(_JOB_ID, end)
 
 
 def _piece(

@@ -70,6 +70,16 @@ def test_files_can_be_put_together_though_they_overlap(tmp_path: Path, keep: str
     assert_accounted_for(jobs)
 
 
+@pytest.mark.parametrize("columns", [[*reversed(USUAL)], [*USUAL][:-1], [*USUAL, "QOS"]])
+def test_a_later_header_of_other_columns_is_refused(tmp_path: Path, columns: list[str]) -> None:
+    text = printed({}, {"JobID": "11", "User": "JobID"}) + printed({"JobID": "12"}, columns=columns)
+    with refused(
+        "...: other columns than in line 1; read what follows as a file of its own", FileFormatError
+    ) as caught:
+        read_sacct(written(tmp_path, text))
+    assert caught.value.line == 4
+
+
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 def test_ends_marks_blank_lines_and_bytes_that_are_no_text_do_no_harm(tmp_path: Path, end: bytes) -> None:
     text = "\n" + printed({"User": "a\xff"}, {"JobID": "11", "User": "名"}).replace("\n", "\n\n").removesuffix("\n\n")
