@@ -182,9 +182,9 @@ class WorkloadFile:
             jobs = jobs.take(~wide)
         counts[LEFT_OUT] = int((~jobs.known()).sum())
         if counts[LEFT_OUT] == len(jobs):
-            raise RequestError(
-                f"no job of {self.path} is left ({'; '.join(notes_of(counts))})", "choose filters that leave some"
-            )
+            if notes := "; ".join(notes_of(counts)):
+                raise RequestError(f"no job of {self.path} is left ({notes})", "choose filters that leave some")
+            raise RequestError(f"{self.path} has no jobs")
         _require_runnable(jobs, size)
         return replace(jobs, max_cores=size, counts=counts)
 

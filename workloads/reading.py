@@ -110,11 +110,22 @@ def _is_table(path: Path) -> bool:
     return {field.strip(b' "') for field in first.split(b",")} >= _NEEDED
 
 
+def _of_csv(data: bytes) -> pd.DataFrame:
+    """Return a table; refuse a column that stands twice, and more fields than names, which pandas would shift."""
+    names = pd.read_csv(BytesIO(data), header=None, nrows=1, dtype=str).iloc[0]
+    if names.duplicated().any():
+        raise RequestError(f"column {names[names.duplicated()].iloc[0]} stands twice", "name each column once")
+    frame = pd.read_csv(BytesIO(data))
+    if not isinstance(frame.index, pd.RangeIndex):
+        raise RequestError("lines have more fields than there are names of columns", "give each field a name")
+    return frame
+
+
 def _table(path: Path, name: str, *, parquet: bool) -> Workload:
     """Return the workload of a table; of a Parquet file that a schedule wrote, with the cores of its clusters."""
     data = read_whole(path)
     try:
-        frame = pd.read_parquet(pa.BufferReader(arrow_buffer(data))) if parquet else pd.read_csv(BytesIO(data))
+        frame = pd.read_parquet(pa.BufferReader(arrow_buffer(data))) if parquet else _of_csv(data)
         if "estimate_s" not in frame and REQUESTED not in frame:  # runtimes stand for limits that nobody gave
             frame[REQUESTED] = NO_LIMIT
         return Workload.from_frame(frame, name=name, max_cores=frame.attrs.get("cores"))

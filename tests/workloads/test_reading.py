@@ -97,6 +97,8 @@ def test_a_schedule_written_as_a_table_is_a_workload_again(jobs: sm.Workload, tm
     ("text", "error"),
     [
         ("submit_s,runtime_s,cores\n0,10\n0,1,2,3,4,5\n", "log.csv: Error tokenizing data"),
+        ("submit_s,runtime_s,cores\n0,10,4,2\n", "log.csv: lines have more fields than there are names of columns; g"),
+        ("submit_s,runtime_s,cores,cores\n0,10,4,2\n", "log.csv: column cores stands twice; name each column once"),
         ("submit_s,runtime_s,cores\n0,10,many\n", "log.csv: column cores, row 0, must be a number (got 'many')"),
         ("submit_s,runtime_s,cores\n0,,1\n", "log.csv: column runtime_s, row 0, must be a finite number (got nan)"),
     ],

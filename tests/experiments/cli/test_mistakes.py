@@ -87,6 +87,7 @@ MISTAKES = {
     "compressed or not",
     "simulate -w notes.txt": "notes.txt, line 1: field 1 (job_id) must be a number (got 'hello')",
     "simulate -w empty.swf": "empty.swf: the file is empty",
+    "simulate -w none.csv --cores 4": "none.csv has no jobs",
     "simulate --workflows log.swf": "log.swf: the folder cannot be read: not a directory",
     "simulate -w log.swf --partition gpu": "log.swf does not say which partition a job was in; omit --partition",
     "inputs --check nowhere": "nowhere is not a folder; name the folder that holds the inputs",
@@ -259,6 +260,7 @@ def write_files(folder: Path) -> None:
     texts = {
         "notes.txt": "hello world\n",
         "empty.swf": "",
+        "none.csv": "submit_s,runtime_s,cores\n",
         "counting.py": STUDY,
         "study.py": "x = 1\n",
         "bad.swf": "; MaxProcs: 4\n1 0 -1 10 2\n2 0 -1 x 2\n",
