@@ -83,7 +83,7 @@ def _require_no_limits(options: QueueOptions) -> None:
 
 def _preloaded(waiting: Workload, started: Workload, begin_s: float) -> Workload:
     """Return the jobs of a simulation that begins with a queue: what waits, then what started."""
-    jobs = Workload.concat((waiting, started))
+    jobs = Workload.concat((waiting, started), alike=False)
     submit_s = np.maximum(jobs.submit_s, begin_s)
     submit_s[: len(waiting)] = begin_s
     return replace(jobs, submit_s=submit_s).take(np.argsort(submit_s, kind="stable"))

@@ -114,7 +114,7 @@ class Batch:
 
     def __init__(self, workloads: Sequence[Workload], sizes: Sequence[int], *, seed: int, tau_s: float) -> None:
         self.workloads = workloads
-        self._whole = whole = Workload.concat(workloads)
+        self._whole = whole = Workload.concat(workloads, alike=False)
         self._seed = seed
         self._tau_s = tau_s
         jobs, size = np.array([len(each) for each in workloads], np.int64), np.array(sizes, np.int64)

@@ -184,7 +184,7 @@ class Queue(_Rigid):
         """Return another one that is where this one is; see `simmodels.replay.snapshot.Stopped`."""
         made = self._copied()
         made.options = replace(self.options, warm_jobs=int(warm_left(self.state)))
-        made.work = Workload.concat([jobs, later], name=self.work.name)
+        made.work = Workload.concat([jobs, later], name=self.work.name, alike=False)
         # What waits or runs is first; the window says only which of the others come.
         coming = windowed(later, (self.begin_s, self.model.end_s)).arriving + len(jobs)
         warm = int((slots < self.warm).sum())  # slots of these are the lowest, and stay so

@@ -154,7 +154,7 @@ class Replay(Stopped):
     def carried(self, slots: NDArray[np.int64], jobs: Workload, later: Workload) -> "Replay":
         """Return another replay that is where this one is; see `Stopped`."""
         options = replace(self.options, warm_jobs=int(warm_left(self._queue)))
-        workload = Workload.concat([jobs, later], name=self.workload.name)
+        workload = Workload.concat([jobs, later], name=self.workload.name, alike=False)
         made = Replay(workload, cores=self.cores, options=options, seed=self.seed, associations=self._associations)
         made.start_s[: len(slots)] = self.start_s[slots]
         runtime_s, estimate_s = made.columns[1][: len(slots)], made.columns[2][: len(slots)]

@@ -1,13 +1,13 @@
 """Columns: arrays of a workload, of the types that they must have, which nobody can change."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from simmodels.errors import RequestError, must_be
+from simmodels.errors import RequestError, brief, must_be
 from simmodels.ground.later import pd
 
 COLUMNS: Final = ("job_id", "submit_s", "runtime_s", "estimate_s", "cores", "user_id")
@@ -102,6 +102,14 @@ def names_of(numbers: NDArray[Any], texts: NDArray[Any]) -> dict[str, int]:
     pairs = pairs[(pairs["number"] >= 0) & (pairs["name"] != "") & pairs["name"].notna()]
     twice = pairs["number"].duplicated(keep=False) | pairs["name"].duplicated(keep=False)
     return {str(name): int(number) for number, name in pairs[~twice].itertuples(index=False)}
+
+
+def require_alike(column: str, whole: Mapping[str, int], parts: Iterable[Mapping[str, int]]) -> None:
+    """Refuse names of a part that are none of the whole, since others have their numbers there, or they have others."""
+    for part in parts:
+        for name in (each for each in part if each not in whole):
+            what = f"{column} {brief(name)} is number {part[name]} of one part, and another name or number of another"
+            raise RequestError(what, "read the files as one, or pass alike=False for the numbers as they are")
 
 
 def numbered(names: NDArray[Any]) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from simmodels.ground.instants import LIMIT_S
 from simmodels.ground.later import pd
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.work.card import counted, workload_card
-from simmodels.work.columns import COLUMNS, UNKNOWN, as_extras, as_job_column, empty, names_of, taken
+from simmodels.work.columns import COLUMNS, UNKNOWN, as_extras, as_job_column, empty, names_of, require_alike, taken
 from simmodels.work.frame import columns_of, hint, read_file
 from simmodels.work.job import Job, Numbers
 from simmodels.work.tasks import OF_WORKFLOWS, Tasks, tasks_of
@@ -226,8 +226,16 @@ class Workload(Guided):
         return made
 
     @classmethod
-    def concat(cls, parts: "Iterable[Workload | Workflow | Iterable[Workflow]]", *, name: str = "workload") -> Self:
+    def concat(
+        cls,
+        parts: "Iterable[Workload | Workflow | Iterable[Workflow]]",
+        *,
+        name: str = "workload",
+        alike: bool = True,
+    ) -> Self:
         """Return one workload of several: logs, workflows, or both; the rows follow each other in this order.
+
+        The `counts` are added up; `max_cores`, `start_unix_s` and `header` are not kept.
 
         Parameters
         ----------
@@ -235,10 +243,8 @@ class Workload(Guided):
             Workloads, workflows and lists of workflows. Extras that not all of them have are dropped.
         name
             What the whole is called.
-
-        Notes
-        -----
-        `counts` are added up; `max_cores`, `start_unix_s` and `header` are not kept.
+        alike
+            Refuse (`RequestError`) parts that number users, or others that have names, otherwise than another.
         """
         made: list[Workload] = []
         for part in as_tuple("parts", parts, "a list of workloads and workflows"):
@@ -256,6 +262,8 @@ class Workload(Guided):
         }
         extras = {each: np.concatenate([part.extras[each] for part in made]) for each in shared}
         whole = cls(**columns, name=name, counts=counts, extras=extras)
+        for column in ("user", *whole.numbers) if alike and len(made) > 1 else ():
+            require_alike(column, whole.names(column), [part.names(column) for part in made])
         if all(part.is_rigid for part in made):
             return whole
         return replace(whole, tasks=Tasks.concat([part.tasks for part in made], list(map(len, made))))

@@ -363,6 +363,32 @@ def test_workflows_are_a_workload_with_a_row_for_each_task() -> None:
     assert again.workflows[0].runtime_s.tolist() == [10, 20]
 
 
+def named(**numbers: int) -> Workload:
+    """Return a job of each of these users, each in an account of the same number and name."""
+    texts, ids = np.array(list(numbers)), np.array(list(numbers.values()))
+    jobs = np.arange(len(ids))
+    extras = {"user": texts, "account": ids, "account_name": texts}
+    return Workload(jobs + 1, jobs, jobs, jobs, np.ones(len(ids)), ids, extras=extras)
+
+
+def test_parts_that_number_names_otherwise_are_refused() -> None:
+    assert Workload.concat([named(ann=1, bob=2), named(bob=2, cat=3)]).names("account") == {
+        "ann": 1,
+        "bob": 2,
+        "cat": 3,
+    }
+    for other in (named(bob=1), named(ann=3), named(cat=4, bob=5)):
+        with refused(
+            "user '...' is number ... of one part, and another name or number of another; read the files...",
+            sm.RequestError,
+        ):
+            Workload.concat([named(ann=1, bob=2), other])
+        assert len(Workload.concat([named(ann=1, bob=2), other], alike=False)) == 2 + len(other)
+    accounts = replace(named(bob=1), user_id=[2])
+    with refused("account '...", sm.RequestError):
+        Workload.concat([named(ann=1, bob=2), accounts])
+
+
 def test_logs_and_workflows_can_be_one_workload() -> None:
     log = Workload([7, 8], [0, 3], [4, 4], [4, 4], [1, 1], extras={"queue": np.array([1, 2])}, counts={"lines": 2})
     work = Workload.concat([flow(1, 10, 20), log, [flow(2, 5)], log])
