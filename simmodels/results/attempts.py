@@ -196,6 +196,13 @@ def part_table(parts: "pd.DataFrame") -> "pd.DataFrame":
     return table.assign(machine=ranges(parts["machine"].to_numpy(np.int64), machines)).drop(columns="machines")
 
 
+def parts_of(attempts: Attempts, chosen: NDArray[np.bool_], parts: "pd.DataFrame") -> "pd.DataFrame":
+    """Return one row per machine of the chosen attempts: ``at`` (which attempt), ``cluster, machine, cores``."""
+    of = {name: getattr(attempts, name) for name in ("row", "attempt", "cluster")}
+    where = pd.DataFrame({**of, "at": np.arange(len(chosen))})[chosen]
+    return part_table(parts.merge(where, on=["row", "attempt"]))
+
+
 def off_table(
     cluster: NDArray[np.int64],
     machine: NDArray[np.int64],

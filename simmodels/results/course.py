@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.ground.later import pd
 from simmodels.passes.checkpointing import followed
-from simmodels.results.attempts import RULE_COLUMNS, Attempts, part_table
+from simmodels.results.attempts import RULE_COLUMNS, Attempts, parts_of
 
 
 class Course(NamedTuple):
@@ -48,9 +48,7 @@ def with_conditions(
         said[:] = np.where(np.isnan(said), _said_by(clusters, name, attempts.cluster, attempts.machine), said)
     table = parts() if any(spec.speeds for spec in clusters) else None
     if table is not None and len(table):
-        of = {name: getattr(attempts, name) for name in ("row", "attempt", "cluster")}
-        where = pd.DataFrame({**of, "at": np.arange(len(attempts.row))})[np.isnan(attempts.speed)]
-        found = part_table(table.merge(where, on=["row", "attempt"]))
+        found = parts_of(attempts, np.isnan(attempts.speed), table)
         slowest = _said_by(clusters, "speed", found["cluster"].to_numpy(), found["machine"].to_numpy())
         np.minimum.at(own["speed"], found["at"].to_numpy(), slowest)
     return attempts._replace(**own)

@@ -10,7 +10,7 @@ from simmodels.errors import require_known
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.later import pd
 from simmodels.results import job_figures, metrics
-from simmodels.results.attempts import COMPLETED, Attempts, machines_on
+from simmodels.results.attempts import COMPLETED, Attempts, machines_on, parts_of
 from simmodels.results.evidence import Evidence
 
 WarmCredit = Literal["whole", "partial"]
@@ -138,11 +138,23 @@ def energy_by_job(
     low, high = window
     start_s = np.clip(runs.start_s, low, high)
     end_s = np.clip(np.where(np.isnan(runs.end_s), high, runs.end_s), low, high)
-    on = zip(np.maximum(runs.cluster, 0).tolist(), np.maximum(runs.machine, 0).tolist(), strict=True)
-    per_machine = np.array([evidence.clusters[cluster].cores_of(machine) for cluster, machine in on])
-    watts = (power.core_w + power.machine_w / per_machine) * evidence.workload.cores[runs.row]
+    cores = evidence.workload.cores[runs.row]
+    per_machine = _sizes_of(evidence, runs.cluster, runs.machine)
+    unequal = np.array([bool(spec.sizes) for spec in evidence.clusters])
+    if power.machine_w and unequal.any():
+        parts = parts_of(runs, unequal[np.maximum(runs.cluster, 0)], evidence.part_table())
+        at, machine, cluster, held = (parts[name].to_numpy(np.int64) for name in ("at", "machine", "cluster", "cores"))
+        shares = np.bincount(at, weights=held / _sizes_of(evidence, cluster, machine), minlength=len(cores))
+        np.divide(cores, shares, out=per_machine, where=shares > 0)
+    watts = (power.core_w + power.machine_w / per_machine) * cores
     columns: dict[str, NDArray[np.generic]] = {"job_id": evidence.workload.job_id}
     for name, signal in signals.items():
         drawn = np.where(np.isnan(runs.start_s), 0.0, signal.integral(start_s, end_s)) * watts / KWH
         columns[name] = np.bincount(runs.row, weights=drawn, minlength=len(evidence.start_s))
     return pd.DataFrame(columns)
+
+
+def _sizes_of(evidence: Evidence, cluster: NDArray[np.int64], machine: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the cores of machines, by the numbers of their clusters and theirs."""
+    on = zip(np.maximum(cluster, 0).tolist(), np.maximum(machine, 0).tolist(), strict=True)
+    return np.array([evidence.clusters[number].cores_of(which) for number, which in on], np.float64)

@@ -53,6 +53,30 @@ def test_energy_carbon_and_cost_by_hand() -> None:
     assert by_job["carbon_g"].tolist() == pytest.approx([60 * (16 * 0.5 + 4 * 0.1), 60 * (8 * 0.5 + 12 * 0.1)])
 
 
+@pytest.mark.parametrize(
+    ("sizes", "cores", "machines"),
+    [
+        ((1, 7), [8], [2]),
+        ((7, 1), [8], [2]),
+        ((2, 6), [3, 5], [1 + 1 / 6, 5 / 6]),
+        ((6, 2), [5, 3], [5 / 6, 1 / 6 + 1]),
+        ((4, 4), [3, 5], [3 / 4, 5 / 4]),
+    ],
+)
+def test_a_job_is_charged_its_share_of_each_of_its_machines(
+    sizes: tuple[int, ...], cores: list[int], machines: list[float]
+) -> None:
+    jobs = {"submit_s": [0] * len(cores), "runtime_s": [3600] * len(cores), "cores": cores}
+    whole = sm.simulate(jobs, machines=[sm.Machines(1, cores=each) for each in sizes])
+    signals = {"carbon_g_per_kwh": sm.Signal.constant(100.0), "price_per_kwh": sm.Signal.constant(0.5)}
+    kwh = np.array(machines) + 0.01 * np.array(cores)
+    for found in (whole, whole.on(0)):
+        by_job = found.energy_by_job(sm.Power(machine_w=1000, core_w=10), **signals).drop(columns="job_id")
+        assert by_job.to_numpy().tolist() == [pytest.approx([each, 100 * each, each / 2]) for each in kwh]
+        # the jobs fill all machines
+        assert by_job.sum().to_dict() == pytest.approx(found.energy(sm.Power(machine_w=1000, core_w=10), **signals))
+
+
 @pytest.mark.parametrize("begin", [0.0, 1e8, 1.7e9, 1e12])
 def test_work_is_proved_as_exactly_as_the_instants_of_a_schedule_can_be_represented(begin: float) -> None:
     # tenths of seconds, which no float is; job 2 loses machine 1 after 0.3 s, and what it saved is a sum
