@@ -118,6 +118,8 @@ def energy(
 ) -> dict[str, float]:
     """Return by name of the signal what all machines that were on drew in a window; see `Schedule.energy`."""
     low, high = window
+    if np.isnan(low):  # no counted job ended
+        return dict.fromkeys(signals, np.nan)
     jobs = energy_by_job(evidence, runs, window, Power(0.0, power.core_w), signals)
     found = {}
     for name, signal in signals.items():

@@ -105,6 +105,7 @@ class Recorded(Guided):
     elsewhere: "pd.DataFrame | None" = None
     off_spans: "pd.DataFrame | None" = None
     window: tuple[float, float] | None = None
+    whole_window: tuple[float, float] | None = None
     workflow_outcome: NDArray[np.int8] | None = None
     critical_path_s: NDArray[np.float64] | None = None
     price: NDArray[np.float64] | None = None
@@ -130,6 +131,7 @@ class Recorded(Guided):
             elsewhere: "pd.DataFrame | None" = None,
             off_spans: "pd.DataFrame | None" = None,
             window: tuple[float, float] | None = None,
+            whole_window: tuple[float, float] | None = None,
             workflow_outcome: NDArray[np.integer] | None = None,
             critical_path_s: NDArray[np.float64] | None = None,
             price: NDArray[np.float64] | None = None,
@@ -314,8 +316,11 @@ class Recorded(Guided):
 
     @property
     def simulated_s(self) -> tuple[float, float]:
-        """Return first and last instant of what was simulated; if not known, from the first submit to the last end."""
-        return self.window_s() if self.window is None else self.window
+        """Return first and last instant of what was simulated; if not known, from the first submit to the last end.
+
+        What ran on one cluster (`on`) has that of the whole.
+        """
+        return self.window or self.whole_window or self.window_s()
 
     @property
     def capacity(self) -> Capacity:
@@ -397,6 +402,7 @@ class Recorded(Guided):
             elsewhere=away.assign(row=np.searchsorted(rows, away["row"])) if len(away) else None,
             off_spans=None if spans is None else spans[spans["cluster"] == number].assign(cluster=0),
             window=self.window,
+            whole_window=self.simulated_s,
             terms=self.terms,
             about=self.about,
         )

@@ -87,6 +87,8 @@ class Schedule(Recorded):
         if no cluster has machines.
     window
         First and last instant of what was simulated; needed where there are machines.
+    whole_window
+        If the schedule is that of one cluster: the window of the energy of all of them. None: its own.
     workflow_outcome, critical_path_s
         int8 and float64[workflows]: 0 finished, 1 starved (its deadline came first), 2 rejected at its arrival, 3
         unfinished; and the least time from submission to finish. None: finished where all tasks have completed, else
@@ -369,7 +371,9 @@ class Schedule(Recorded):
     ) -> dict[str, float]:
         """Return ``energy_kwh``, and by the signals given ``carbon_g`` and ``cost``, of the window.
 
-        All machines that are on draw power, whether or not a job runs there; a pool of cores is one machine.
+        All machines that are on draw power, whether or not a job runs there; a pool of cores is one machine. The window
+        is what was simulated or, where that is not known, from the first submit to the last end of counted jobs; of one
+        cluster (`on`) it is that of the whole. Without any window (no counted job ended) the figures are NaN.
         """
         as_instance("power", power, Power)
         signals = _signals(carbon_g_per_kwh, price_per_kwh)

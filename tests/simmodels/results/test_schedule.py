@@ -266,3 +266,30 @@ def test_a_pool_of_cores_is_one_machine_that_is_always_on(drawn: Schedule) -> No
     assert found["energy_kwh"] == pytest.approx((90 * 80 + 10 * 216) / 3.6e6)
     by_job = drawn.energy_by_job(sm.Power(machine_w=0.0, core_w=10.0))["energy_kwh"]
     assert by_job.sum() == pytest.approx(2160 / 3.6e6)
+
+
+@pytest.mark.parametrize("machines", [False, True])
+@pytest.mark.parametrize(
+    ("jobs", "kwh"),
+    [
+        ([(0, 3600, 4)], [1.04, 1.0]),  # none ran on b
+        ([(0, 3600, 4), (1800, 7200, 2)], [2.54, 2.54]),  # from 0 s to 9000 s, on both
+    ],
+)
+def test_the_energy_of_a_cluster_is_of_the_window_of_the_whole(
+    jobs: list[tuple[float, float, int]], kwh: list[float], *, machines: bool
+) -> None:
+    on = [sm.Site(name=name, **({"machines": [sm.Machines(1, 4)]} if machines else {"cores": 4})) for name in "ab"]
+    whole, power = sm.simulate(rigid(*jobs), on=on, router="RoundRobin"), sm.Power(machine_w=1000.0, core_w=10.0)
+    parts = [whole.on(name) for name in "ab"]
+    again = [pickle.loads(pickle.dumps(parts[0])), parts[1].on(0)]
+    for each in (parts, again):
+        assert [part.energy(power)["energy_kwh"] for part in each] == pytest.approx(kwh)
+    assert whole.energy(power)["energy_kwh"] == pytest.approx(sum(kwh))
+
+
+def test_without_a_counted_job_that_ended_energy_has_no_value(drawn: Schedule) -> None:
+    warm = replace(drawn, counted=np.zeros(len(drawn), np.bool_))
+    for schedule in (sm.simulate(drawn.workload.take([]), cores=4), warm, warm.on(0)):
+        found = schedule.energy(sm.Power(90.0, 10.0), price_per_kwh=sm.Signal.constant(0.3))
+        assert found == pytest.approx({"energy_kwh": NAN, "cost": NAN}, nan_ok=True)
