@@ -307,7 +307,7 @@ def doubts_of_runs(results: Results, now: Option) -> Iterator[Doubt]:
         few = f"only {results.done:,} of {results.cells:,} simulations are done"
         yield Doubt(few, f"{few.capitalize()}: another verdict may come of all.")
     elif not len(now.changes):
-        why = "the log has no whole week, or nobody waits in any resample of it"
+        why = "the log has fewer than two whole weeks, or nobody waits in any resample of it"
         yield Doubt("no resample says how far this is luck", f"Nothing says how far this is luck: {why}.")
     elif not results.judged:
         first = f"a first impression of {len(now.changes)} short resamples"

@@ -131,7 +131,7 @@ class Advice(Study):
                 must_be("node_cores", f"an integer from 1 to {most}, the machine's cores,", node_cores)
             )
         first, last = design.factors["threshold_h"][0], design.factors["threshold_h"][-1]
-        whole = whole_weeks(self._log)
+        differ = whole_weeks(self._log) > 1  # of one week all resamples are equal
         for cell in super().cells(scale, seed):
             on_log, policy = cell["trace"] == settings.LOG, cell["policy"]
             if policy in sm.TWELVE_ORDERS:
@@ -141,7 +141,7 @@ class Advice(Study):
             else:
                 asked = policy not in settings.BACKFILLINGS or current in {settings.AUTO, policy}
                 fits = asked and cell["threshold_h"] == last
-            if fits and (cell.replication == 0 if on_log else whole > 0):
+            if fits and (cell.replication == 0 if on_log else differ):
                 yield cell
 
     def run_cell(self, cell: Cell) -> Rows:
