@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.campaigns.execution.backends import Processes
 from experiments.campaigns.execution.workers import WorkerDiedError
@@ -69,6 +70,7 @@ class Futures:
         self.seed = seed
         self._columns = frozenset(named & {"user", *log.extras})
         self._at_s = -np.inf
+        self._present: Present | None = None
         self._replay = Replay(log, cores=cores, options=options, seed=seed)
 
     def go_to(self, at_s: float) -> "Present":
@@ -81,11 +83,20 @@ class Futures:
         """
         if at_s < self._at_s:
             raise RequestError(must_be("at_s", f"at least {self._at_s:g}, the last instant,", at_s))
+        if at_s == self._at_s and self._present is not None:
+            return self._present
         self._at_s = at_s
-        self._replay.run(float(np.nextafter(at_s, np.inf)))
-        schedule = self._replay.schedule()
+        replay = self._replay
+        replay.run(at_s)
+        before, slots = replay.snapshot(), np.concatenate((replay.present(), replay.coming()))
+        replay.run(float(np.nextafter(at_s, np.inf)))
+        goes_on = np.isin(slots, replay.present())
+        schedule = replay.schedule()
         past = Past(self.log, schedule.start_s, schedule.end_s, at_s)
-        return Present(at_s, self._replay.snapshot(), schedule.start_s, past, self.seed, self._columns, self._again)
+        self._present = Present(
+            at_s, replay.snapshot(), before, goes_on, schedule.start_s, past, self.seed, self._columns, self._again
+        )
+        return self._present
 
 
 def that_waited(log: Workload, start_s: Floats, until_s: float) -> Ints:
@@ -114,6 +125,11 @@ class Present:
 
     at_s: float
     snapshot: Snapshot[Replay]
+    """Where the queue is after the decisions of the instant."""
+    before: Snapshot[Replay]
+    """Where it is before them: a new job takes part in them."""
+    goes_on: NDArray[np.bool_]
+    """Which jobs of that snapshot, then of those to come there, wait or run in the other one."""
     start_s: Floats
     """When each job of the log started; NaN if it has not."""
     past: Past
@@ -213,7 +229,7 @@ class Present:
             user_id=np.array([columns.get("user", -1)]),
             extras={name: np.array([columns[name]]) for name in further},
         )
-        return self._drawn(one, len(self.snapshot.jobs), futures, workers)
+        return self._drawn(one, len(self._known_before()), futures, workers)
 
     def by_limits(self, job: int) -> float:
         """Return when a job starts if all run for as long as their limits, and no further job comes."""
@@ -221,7 +237,16 @@ class Present:
         ran_s = self._ran_s()
         fork = self.snapshot.fork(runtime_s=np.maximum(jobs.estimate_s, ran_s), later=self.snapshot.later.head(0))
         fork.run()
-        return float(fork.start_s[self.place_of(job)])
+        return float(self._instants(fork.start_s[self.place_of(job)]))
+
+    def _instants(self, start_s: Floats) -> Floats:
+        """Return starts, of which those at once are at the instant itself: the snapshot is the next number after it."""
+        return np.where(start_s == self.snapshot.at_s, self.at_s, start_s)
+
+    def _known_before(self) -> Workload:
+        """Return the jobs that waited or ran before the instant, then those of the log that are submitted at it."""
+        later = self.before.later
+        return Workload.concat([self.before.jobs, later.take(later.submit_s <= self.at_s)], alike=False)
 
     def _ran_s(self) -> Floats:
         """Return float64[jobs], for how long each has run."""
@@ -263,7 +288,7 @@ class Present:
         parts = [
             (new, slot, number, min(_PART, futures - first)) for number, first in enumerate(range(0, futures, _PART))
         ]
-        return Forecast(self.at_s, np.concatenate(self._each(Present.starts_s, parts, workers)))
+        return Forecast(self.at_s, self._instants(np.concatenate(self._each(Present.starts_s, parts, workers))))
 
     def _each(self, method: Callable[..., _Found], parts: Sequence[tuple[Any, ...]], workers: int) -> list[_Found]:
         """Return what a method of this class gives for each part; workers share what takes longer than some seconds."""
@@ -284,12 +309,28 @@ class Present:
         found = np.empty(futures)
         for k in range(futures):
             later = self.past.arrivals(jobs, runtimes_s[k], draws=draws)
-            later = later if new is None else Workload.concat([new, later])
             later = replace(later, submit_s=np.maximum(later.submit_s, self.snapshot.at_s))
-            fork = self.snapshot.fork(runtime_s=runtimes_s[k], later=later, index=part * _PART + k)
+            index = part * _PART + k
+            if new is None:
+                fork = self.snapshot.fork(runtime_s=runtimes_s[k], later=later, index=index)
+            else:
+                fork = self._fork_with(new, runtimes_s[k], later, index)
             fork.run(watched=slot)
             found[k] = fork.start_s[slot]
         return found
+
+    def _fork_with(self, new: Workload, runtime_s: Floats, later: Workload, index: int) -> Replay:
+        """Return a future in which a new job is the last one submitted at the instant."""
+        known, waited = self._known_before(), len(self.before.jobs)
+        runs_s = known.runtime_s.copy()  # of those that have ended at the instant
+        runs_s[self.goes_on[: len(known)]] = runtime_s
+        at_once = replace(known, runtime_s=runs_s).take(slice(waited, None))
+        later = Workload.concat([at_once, new, later], alike=False)
+        fork = self.before.fork(runtime_s=runs_s[:waited], later=later, index=index)
+        if len(fork.draws):  # jobs of the log keep theirs
+            own = self.before.fork().draws
+            fork.set_draws(np.concatenate((own[: len(known)], fork.draws[len(known) :])))
+        return fork
 
     def _can_be_sent(self) -> bool:
         """Return whether another process can make the options again: not if an order is of a file of one's own."""

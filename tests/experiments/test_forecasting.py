@@ -48,6 +48,55 @@ def test_without_uncertainty_the_forecast_is_the_simulated_start(options: dict[s
     assert asked >= 5
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"order": "SAF"},
+        {"backfilling": "none"},
+        {"backfilling": "conservative"},
+        {"decide": "event"},
+        {"overrun": "kill", "order": "SPF", "threshold_s": 20.0},
+    ],
+)
+def test_a_new_job_is_decided_at_the_instant_as_if_it_were_the_last_row_of_the_log(options: dict[str, object]) -> None:
+    """Times are small whole numbers, so that many ends and submissions, and the end of the new job, are at one time."""
+    draws = np.random.default_rng(7)
+    at_once = 0
+    for _ in range(40):
+        submit_s, runtime_s = np.sort(draws.integers(0, 80, 30)).astype(float), draws.integers(1, 6, 30).astype(float)
+        log = sm.Workload(np.arange(30), submit_s, runtime_s, runtime_s, draws.integers(1, 5, 30))
+        at_s = float(draws.choice(submit_s))
+        width, limit_s = int(draws.integers(1, 5)), float(draws.integers(1, 6))
+        one = sm.Workload([30], [at_s], [limit_s], [limit_s], [width])
+        truth = sm.simulate(sm.Workload.concat([log.take(submit_s <= at_s), one]), cores=4, **options)  # type: ignore[arg-type]
+        futures = Futures(log, cores=4, options=QueueOptions.checked(**options))
+        for _again in range(2):
+            found = futures.go_to(at_s).forecast_new(width, limit_s, futures=2)
+            assert found.starts_s.tolist() == [truth.start_s[-1]] * 2
+        at_once += found.waits_s(0.5)[0] == 0.0
+    assert 2 <= at_once <= 35
+
+
+def test_a_new_job_that_ends_at_the_shadow_time_starts_at_once(tmp_path: Path) -> None:
+    (tmp_path / "fc.csv").write_text(
+        "submit_s,runtime_s,estimate_s,cores,user_id\n0,2700,2700,3,1\n1,1000,1000,4,2\n5000,10,10,1,3\n"
+    )
+    words = ["forecast", "--workload", str(tmp_path / "fc.csv"), "--cores", "4", "--past", "5", "--futures", "20"]
+    done = CliRunner().invoke(app, [*words, "--at", "2100", "--new", "1,600s", "--json"])
+    assert set(json.loads(done.stdout)["waits_h"].values()) == {0.0}
+
+
+def test_jobs_of_the_log_that_are_submitted_with_a_new_job_keep_their_drawn_numbers() -> None:
+    log = sm.Workload(np.arange(7), [0.0] + [5.0] * 6, [10.0] * 7, [10.0] * 7, [4] * 7)
+    order = sm.Order("by chance", lambda draw: draw)
+    present = Futures(log, cores=4, options=QueueOptions.checked(order=order, backfilling="none")).go_to(5.0)
+    forks = [present._fork_with(log.take(np.array([1])), np.full(7, 10.0), log.head(0), index) for index in range(2)]
+    own = present.snapshot.fork().draws
+    assert [fork.draws[:7].tolist() for fork in forks] == [own.tolist()] * 2
+    assert forks[0].draws[7] != forks[1].draws[7]
+
+
 def test_a_forecast_is_the_same_each_time_and_knows_nothing_of_later() -> None:
     row = 2000
     at_s = float(LOG.submit_s[row])
