@@ -3,7 +3,7 @@
 The queue of waiting jobs and the list of running jobs are both kept in it. A scan for "the first job
 that fits" skips whole blocks, and groups of blocks, by their least cores and least estimate, and a search for "when
 are enough cores released" skips blocks by their sum of cores; so a pass over thousands of waiting jobs
-reads a few dozen numbers. `benchmarks/replay.py` pays for it; `tests/simmodels/structures` holds it
+reads a few dozen numbers. `make bench` measures it; `tests/simmodels/structures` holds it
 equal to a plain sorted list.
 
 A list may have *lanes*, by a number of each slot that the caller keeps: it is in increasing (lane, key, slot) then.
