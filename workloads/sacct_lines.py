@@ -160,9 +160,8 @@ def _refuse_other_header(piece: bytes, number: int, header: Header, path: Path) 
         begin, end = piece.rfind(b"\n", 0, at) + 1, piece.find(b"\n", at)
         line = piece[begin:end]
         other = find_header(line) or header
-        if (
-            other.names != header.names and len(other.columns.keys() & header.columns.keys()) > 2
-        ):  # no job of such a name
+        shared = other.columns.keys() & header.columns.keys()
+        if other.names != header.names and len(shared) > 2:  # else a job has such a name
             what = f"other columns than in line {header.number}; read what follows as a file of its own"
             raise FileFormatError(str(path), number + piece.count(b"\n", 0, begin), what)
         at = piece.find(_JOB_ID, end)
