@@ -23,8 +23,8 @@ from typing import Any, Final, TypeVar
 from numba import njit, types, version_info
 from numba.core.ccallback import CFunc
 from numba.core.errors import TypingError
-from numba.core.typing.templates import Signature
-from numba.extending import intrinsic, overload, register_jitable
+from numba.core.typing.templates import Signature, infer_global
+from numba.extending import intrinsic
 
 from simmodels.ground.digests import INSTEAD
 from simmodels.ground.kept_code import PLAIN, Form, KeptCode, folder
@@ -94,11 +94,9 @@ def compilable(function: _Plain, *, instead: Any = None) -> _Plain:  # noqa: ANN
     instead
         What compiled code calls instead: a compiled function that gives the same. By default it is the function.
     """
-    if instead is None:
-        register_jitable(function)
-    else:
-        setattr(function, INSTEAD, instead)
-        overload(function, strict=False)(lambda *_: instead.py_func)  # strict would compare how they are annotated
+    made = compiled(function) if instead is None else instead
+    setattr(function, INSTEAD, made)
+    infer_global(function, types.Dispatcher(made))  # type: ignore[no-untyped-call]  # numba has no types here
     return function
 
 
