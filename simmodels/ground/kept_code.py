@@ -194,14 +194,14 @@ def _write(path: Path, content: bytes) -> None:
 def _keep(content: bytes) -> str:
     """Keep bytes by their own digest; return it."""
     name = hashlib.sha256(content).hexdigest()
-    path = folder() / f"{name}.bitcode"
+    path = folder() / f"{name}.part"
     if not path.exists():
         _write(path, content)
     return name
 
 
 def _find(place: Path, name: str) -> bytes:
-    return _read(place / f"{name}.bitcode")
+    return _read(place / f"{name}.part")
 
 
 @functools.cache

@@ -3,9 +3,10 @@
 Numba links what a function calls into it, with all that this calls in turn, optimises all of it again, and makes
 machine code of all of it: for each function, though only few are called from Python. Two thirds of the time of a first
 use went there. Here a function has two dispatchers. `entry` makes what Python calls. `callee` makes what compiled code
-calls: its function is optimised by itself, and kept as bitcode, beside that of all that it calls; only the entries link
-these, as they are, and make machine code. Of what a function calls, it sees the code of what is short, since LLVM would
-copy nothing else into it. So the machine code is what numba would make, but that a function was optimised only once.
+calls: its function is optimised by itself, and kept as bitcode, beside that of all that it calls. Machine code is made
+of it once, where the first entry needs it; the other entries are linked with that. Of what a function calls, it sees
+the code of what is short, since LLVM would copy nothing else into it. So the machine code is what numba would make, but
+that each function was optimised, and made machine code of, only once.
 
 This goes by two hooks of numba: the pipeline of a dispatcher (`pipeline_class`, documented), and the class of the
 library that its lowering fills. While such a function is compiled, numba looks up calls in another way, too. Other code
@@ -13,22 +14,22 @@ that it compiles is not touched. All but the pipeline is not public, so `compile
 that it was tested with.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 import llvmlite.binding as llvm
 from numba import njit, types
 from numba.core.cgutils import normalize_ir_text
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_result
+from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder, Flags, compile_result
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.environment import lookup_environment
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering
 
 from simmodels.ground.borrowing import UNKNOWN, counting, without_counts
-from simmodels.ground.kept_code import PLAIN, Form
+from simmodels.ground.kept_code import Form
 
 _SHORT: Final = 400
 """Lines of code of LLVM up to which a function's is shown to its callers: LLVM copies at most some 50 to 100."""
@@ -95,19 +96,69 @@ def _link(into: Any, bitcode: bytes, linkage: str) -> None:  # noqa: ANN401  as 
     into.link_in(module)
 
 
+class _Body(NamedTuple):
+    """A function that is optimised by itself: the bitcode of its module, its lines, and what the module lacks."""
+
+    bitcode: bytes
+    lines: int
+    missing: tuple[str, ...]
+
+
+class _Part(NamedTuple):
+    """Machine code of what compiled code calls, and the environments of numba's that it names."""
+
+    code: bytes
+    environments: tuple[Any, ...]
+
+
+_parts: Final[dict[bytes, _Part]] = {}
+"""By bitcode: what was made of it in this process."""
+_loaded: Final[set[bytes]] = set()
+"""The machine code of parts that this process has in its place, where other code finds it by name."""
+
+
+def _part_of(codegen: Any, bitcode: bytes) -> _Part:  # noqa: ANN401  numba's
+    """Return the machine code of a module."""
+    if bitcode not in _parts:
+        module = llvm.parse_bitcode(bitcode)
+        for each in _own(module):
+            each.linkage = "linkonce_odr"  # several have what frees the same structure
+        named = (lookup_environment(name) for name in _environments(module))
+        environments = tuple(each for each in named if each is not None)
+        _parts[bitcode] = _Part(codegen._tm.emit_object(module), environments)  # noqa: SLF001  as numba does
+    return _parts[bitcode]
+
+
+def _environments(module: Any) -> Iterator[str]:  # noqa: ANN401  as above
+    """Hand out the names of the environments that a module names."""
+    return (each.name for each in module.global_variables if each.name.startswith(_ENVIRONMENT))
+
+
+@contextmanager
+def _beside(codegen: Any, parts: Iterable[_Part]) -> Iterator[None]:  # noqa: ANN401  as above
+    """Put parts where the code finds them that is put in its place meanwhile."""
+    for part in parts:
+        if part.code not in _loaded:
+            codegen._engine._ee.add_object_file(llvm.ObjectFileRef.from_data(part.code))  # noqa: SLF001  as numba does
+            _loaded.add(part.code)
+    yield
+    for environment in (each for part in parts for each in part.environments):
+        codegen.set_env(environment.env_name, environment)  # nobody else sets them
+
+
 class _Library(JITCodeLibrary):
-    """One function, optimised by itself, and the bitcode of all that it calls.
+    """One function, optimised by itself, and what it calls.
 
     Attributes
     ----------
     bodies
-        By name of a function: the bitcode of a module that has it, and how many lines the function has. All that these
-        call is among them: names differ by the process that compiled, so what is loaded brings those that it calls.
+        By name of a function. All that these call is among them: names differ by the process that compiled, so what is
+        loaded brings those that it calls.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401  numba's
         super().__init__(*args, **options)
-        self.bodies: dict[str, tuple[bytes, int]] = {}
+        self.bodies: dict[str, _Body] = {}
 
     def _optimize_functions(self, module: Any) -> None:  # noqa: ANN401  llvmlite is untyped
         """Optimise each function by itself; numba does so with all that is only declared, too, and most is."""
@@ -128,31 +179,25 @@ class _Library(JITCodeLibrary):
             else:  # what numba made of a function of numpy's, say
                 module.link_in(library._get_module_for_linking(), preserve=True)  # noqa: SLF001  as above
         for name in _missing(module):
-            bitcode, lines = self.bodies.get(name, (b"", _NEVER))
-            if lines <= _SHORT:
-                _link(module, bitcode, "available_externally")  # to be copied; LLVM drops the rest of it
+            if name in self.bodies and self.bodies[name].lines <= _SHORT:
+                # To be copied; LLVM drops the rest of it.
+                _link(module, self.bodies[name].bitcode, "available_externally")
         self._optimize_final_module()
 
-    def _complete(self, module: Any) -> None:  # noqa: ANN401  llvmlite is untyped
-        """Link in all that a module calls, in turn."""
-        while missing := [name for name in _missing(module) if name in self.bodies]:
-            for name in missing:
-                _link(module, self.bodies[name][0], "linkonce_odr")
-
-    def _get_module_for_linking(self) -> Any:  # noqa: ANN401  as above
-        """Return the function, and all that it calls, for a library of numba's own: a user's function that calls it."""
-        self._ensure_finalized()
-        if self._shared_module is None:
-            module = self._final_module.clone()
-            for each in _own(module):
-                each.linkage = "linkonce_odr"
-            self._complete(module)
-            self._shared_module = module
-        return self._shared_module
+    def _called(self) -> Iterator[bytes]:
+        """Hand out the bitcode of the modules of all that it calls, in turn, each once."""
+        seen = set[str]()
+        names = _missing(self._final_module)
+        while names:
+            name = names.pop()
+            if name in self.bodies and name not in seen:
+                seen.add(name)
+                names += self.bodies[name].missing
+        return iter(dict.fromkeys(self.bodies[name].bitcode for name in sorted(seen)))
 
 
 class _Callee(_Library):
-    """A function that compiled code calls: no machine code is made of it."""
+    """A function that compiled code calls: machine code is made of it where an entry needs it."""
 
     copied = False  # whether LLVM has to copy it, be it short or not
     counting = UNKNOWN
@@ -171,20 +216,38 @@ class _Callee(_Library):
         self._final_module.verify()
         self._finalize_dynamic_globals()
         self._finalized = True
-        bitcode = self._final_module.as_bitcode()
+        bitcode, missing = self._final_module.as_bitcode(), tuple(_missing(self._final_module))
         for each in _own(self._final_module):
             lines = 0 if self.copied else str(each).count("\n")
-            self.bodies[each.name] = bitcode, _NEVER if each.name.startswith("_Dtor.") else lines
+            self.bodies[each.name] = _Body(bitcode, _NEVER if each.name.startswith("_Dtor.") else lines, missing)
+
+    def _get_module_for_linking(self) -> Any:  # noqa: ANN401  llvmlite is untyped
+        """Return the function, and all that it calls, for a library of numba's own: a user's function that calls it."""
+        self._ensure_finalized()
+        if self._shared_module is None:
+            module = self._final_module.clone()
+            for each in _own(module):
+                each.linkage = "linkonce_odr"
+            for bitcode in self._called():
+                _link(module, bitcode, "linkonce_odr")
+            self._shared_module = module
+        return self._shared_module
 
 
 class _Entry(_Library):
-    """A function that Python calls: machine code is made of it, and of all that it calls."""
+    """A function that Python calls: machine code is made of it, and of what it calls where that has none yet."""
 
     def finalize(self) -> None:
         self._optimise()
-        self._complete(self._final_module)
         self._final_module.verify()
-        self._finalize_final_module()
+        self.parts = [_part_of(self.codegen, bitcode) for bitcode in self._called()]
+        with _beside(self.codegen, self.parts):
+            self._finalize_final_module()
+
+    def _get_module_for_linking(self) -> Any:  # noqa: ANN401  as above
+        """Return the function by itself, of which numba keeps the names: compiled code calls its callee."""
+        self._ensure_finalized()
+        return self._final_module
 
 
 # -- pipelines: how they are filled ----------------------------------------------------------------------
@@ -198,9 +261,9 @@ class _EntryLowering(NativeLowering):
         state.library = _Entry(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         done: bool = super().run_pass(state)
-        for each in state.library._final_module.global_variables:  # noqa: SLF001  as numba does
-            if each.name.startswith(_ENVIRONMENT) and (environment := lookup_environment(each.name)) is not None:
-                state.library.codegen.set_env(each.name, environment)  # those of callees, which nobody else sets
+        for name in _environments(state.library._final_module):  # noqa: SLF001  as numba does
+            if (environment := lookup_environment(name)) is not None:
+                state.library.codegen.set_env(name, environment)  # those of callees, which nobody else sets
         return done
 
 
@@ -367,7 +430,7 @@ def _reduce(result: Any, keep: Callable[[bytes], str]) -> tuple[Any, ...]:  # no
     """Return what is kept of a callee; each body of code, which that of many callers has, is kept by itself."""
     library, function = result.library, result.fndesc
     function.typemap = function.calltypes = None  # as numba does: they are not needed, and pickling them may fail
-    bodies = {name: (keep(bitcode), lines) for name, (bitcode, lines) in library.bodies.items()}
+    bodies = {name: (keep(body.bitcode), *body[1:]) for name, body in library.bodies.items()}
     own = keep(library._final_module.as_bitcode())  # noqa: SLF001  as numba does
     about = function, result.environment, result.signature, result.reload_init
     return (library.name, own, bodies, library.counting), *about
@@ -380,7 +443,7 @@ def _rebuild(target_context: Any, kept: Any, find: Callable[[str], bytes]) -> An
         initialise()
     library = _Callee(target_context.codegen(), name)
     library._final_module = llvm.parse_bitcode(find(own))  # noqa: SLF001  as numba does
-    library.bodies = {name: (find(body), lines) for name, (body, lines) in bodies.items()}
+    library.bodies = {name: _Body(find(body), *about) for name, (body, *about) in bodies.items()}
     library._finalized = True  # noqa: SLF001  as above
     library.counting = known
     return compile_result(
@@ -401,6 +464,19 @@ def _rebuild(target_context: Any, kept: Any, find: Callable[[str], bytes]) -> An
     )
 
 
-ENTRY: Final = PLAIN._replace(name="entry")
+def _reduce_entry(result: Any, keep: Callable[[bytes], str]) -> tuple[Any, ...]:  # noqa: ANN401  as above
+    """Return what is kept of an entry: what numba keeps, and its parts, each of which many others have."""
+    parts = [(keep(code), [each for each in named if each.can_cache()]) for code, named in result.library.parts]
+    return result._reduce(), parts  # noqa: SLF001  as numba does
+
+
+def _rebuild_entry(target_context: Any, kept: Any, find: Callable[[str], bytes]) -> Any:  # noqa: ANN401  as above
+    """Return the entry of which this was kept."""
+    result, parts = kept
+    with _beside(target_context.codegen(), [_Part(find(code), tuple(named)) for code, named in parts]):
+        return CompileResult._rebuild(target_context, *result)  # noqa: SLF001  as numba does
+
+
+ENTRY: Final = Form("entry", _reduce_entry, _rebuild_entry)
 CALLEE: Final = Form("callee", _reduce, _rebuild)
-"""How callees are kept; entries are as numba keeps its own."""
+"""How they are kept."""

@@ -75,7 +75,7 @@ def test_a_changed_rule_in_another_file_is_never_run_stale_and_copies_share(kept
     changed.write_text(before + "\n# the first rule again\n")
     assert _answers(tmp_path / "one") == "3.0 1"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700
-    assert {path.suffix for path in kept.iterdir()} == {".code", ".bitcode"}
+    assert {path.suffix for path in kept.iterdir()} == {".code", ".part"}
 
 
 WITH_A_DEFAULT = """
@@ -151,7 +151,7 @@ def _hits(function: Any) -> int:  # noqa: ANN401  as above
 
 
 @pytest.mark.parametrize("damage", [b"", b"something else", None], ids=["empty", "other", "gone"])
-@pytest.mark.parametrize("damaged", ["*.code", "*.bitcode"])
+@pytest.mark.parametrize("damaged", ["*.code", "*.part"])
 def test_what_is_damaged_or_gone_is_compiled_and_kept_again(kept: Path, damage: bytes | None, damaged: str) -> None:
     first = _times(3)
     assert (first(3), _hits(first)) == (9, 0)

@@ -76,6 +76,25 @@ def test_numba_is_as_it_was_when_a_function_is_compiled_or_refused(linked: bool)
     assert listeners == heard
 
 
+def test_machine_code_of_what_two_entries_call_is_made_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SCHEDLAB_CACHE", str(tmp_path))
+    first, _, last = _chain()
+    made: list[str] = []
+    emit = llvm.TargetMachine.emit_object
+
+    def noted(machine: object, of: Any) -> object:  # noqa: ANN401  llvmlite is untyped
+        made.extend(each.name for each in of.functions if "first" in each.name and not each.is_declaration)
+        return emit(machine, of)
+
+    @compiled
+    def other(x, n):  # noqa: ANN001, ANN202
+        return first(x, n)[0][0]
+
+    monkeypatch.setattr(llvm.TargetMachine, "emit_object", noted)
+    assert last(1.0, 3) == other(2.0, 3) + first(2.0, 3)[1][0]
+    assert len(made) == 1
+
+
 def test_what_calls_mean_is_looked_up_by_known_flags(linked: bool) -> None:
     found = []
 
