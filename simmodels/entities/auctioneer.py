@@ -115,7 +115,8 @@ class Auctioneer(Router):
         sizes = [each.widest for each in places] or [cluster.cores for cluster in self.clusters]
         self._kinds = Kinds([(size, each.kind) for size, each in zip(sizes, self.clusters, strict=True)])
         self._draw_seed: int | None = None  # made when a bid first asks for it
-        self._state = open_auction(self.options, self._kinds, seed=self._seed(self.options.bid))
+        speeds, seed = [cluster.speed for cluster in self.clusters], self._seed(self.options.bid)
+        self._state = open_auction(self.options, self._kinds, speeds=speeds, seed=seed)
         self._jobs = AuctionJobs(self._state, self._kinds)
         self._events = np.empty((2, 64), np.int64)  # what ended and what came, then what starts and where
         self.changes = 0

@@ -17,7 +17,7 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled
 from simmodels.ground.signals import heed_signals
-from simmodels.passes.matching import meets, most_free, note_running, reserve
+from simmodels.passes.matching import end_on, meets, most_free, note_running, reserve
 from simmodels.structures import heap
 from simmodels.structures.agenda import pop, push
 from simmodels.structures.arrays import grown
@@ -326,7 +326,7 @@ def _auction_group(auction, group, now, longest):
             if auction.prices:
                 _pay(auction, group, task, now, longest)
             # It runs beside the reservation: less is left over for the next one.
-            if cluster == reserved and now + auction.runtime[task] > shadow:
+            if cluster == reserved and end_on(auction, task, cluster, now) > shadow:
                 extra -= auction.cores[task]
             _start(auction, task, cluster, now)
             continue
@@ -382,7 +382,7 @@ def _backfill(auction, group, now, longest, reserved, shadow, extra):
             continue
         _remove(auction, group, task)
         _unqueue(auction, task)
-        if cluster == reserved and now + auction.runtime[task] > shadow:
+        if cluster == reserved and end_on(auction, task, cluster, now) > shadow:
             extra -= auction.cores[task]
         _start(auction, task, cluster, now)
 

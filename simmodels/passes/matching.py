@@ -21,6 +21,12 @@ def arrival_on(auction, task, cluster):
 
 
 @compiled
+def end_on(auction, task, cluster, start):
+    """Return when a task ends that starts on a cluster: at the speed of the slowest machine, for EASY's promise."""
+    return start + auction.runtime[task] / auction.speed[cluster]
+
+
+@compiled
 def _better(auction, one, other, cores):
     """Return whether a task of this many cores meets one cluster rather than another, which precedes it."""
     free, best = auction.free[one], auction.free[other]
@@ -49,7 +55,8 @@ def meets(auction, task, now, reserved, shadow, extra):
         if auction.network == BY_CLUSTER and now < auction.ready[task] and arrival_on(auction, task, cluster) > now:
             continue
         # On the reserved cluster it must end by the shadow, or fit beside the reservation.
-        if behind and cluster == reserved and now + auction.runtime[task] > shadow and auction.cores[task] > extra:
+        late = behind and cluster == reserved and end_on(auction, task, cluster, now) > shadow
+        if late and auction.cores[task] > extra:
             continue
         best = cluster
     return best, best >= 0 and (auction.forward or auction.free[best] >= auction.cores[task])
@@ -77,7 +84,8 @@ def note_running(auction, task):
     if auction.ends_size == auction.ends_time.size:
         auction.ends_time = grown(auction.ends_time, 2 * auction.ends_size)
         auction.ends_task = grown(auction.ends_task, 2 * auction.ends_size)
-    push(auction.ends_time, auction.ends_task, auction.ends_size, auction.start[task] + auction.runtime[task], task)
+    end = end_on(auction, task, auction.cluster[task], auction.start[task])
+    push(auction.ends_time, auction.ends_task, auction.ends_size, end, task)
     auction.ends_size += 1
 
 

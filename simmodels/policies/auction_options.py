@@ -252,20 +252,23 @@ def rules_of(options: AuctionOptions, kinds: Kinds, *, seed: int) -> AuctionRule
     )
 
 
-def open_auction(options: AuctionOptions, kinds: Kinds, *, seed: int) -> AuctionState:
+def open_auction(options: AuctionOptions, kinds: Kinds, *, speeds: Sequence[float] = (), seed: int) -> AuctionState:
     """Return the state of an auction that knows no job yet.
 
     Parameters
     ----------
     options, kinds
         The rules, and the platform.
+    speeds
+        That of the slowest machine of each cluster; without, 1.
     seed
         For bids that draw.
     """
     offers = kinds.offers()
     free = np.array([cores for cores, _ in kinds.clusters], np.int64)
     size = np.maximum(offers @ free, 1)
-    made: AuctionState = new_auction_state(free, offers, kinds.apart(), size, rules_of(options, kinds, seed=seed))
+    speed, rules = np.array(speeds or [1.0] * len(free)), rules_of(options, kinds, seed=seed)
+    made: AuctionState = new_auction_state(free, speed, offers, kinds.apart(), size, rules)
     return made
 
 

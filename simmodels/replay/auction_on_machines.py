@@ -32,7 +32,8 @@ class Auction(ReplayOnMachines):
         self.options, work, platform = options, model.work, self.platform
         self.rows: Ints = np.arange(len(work))
         kinds = Kinds([(site.size, site.kind) for site in platform.sites])
-        self.state = open_auction(options, kinds, seed=model.seed)
+        speeds = [min(site.spec.speeds, default=1.0) for site in platform.sites]
+        self.state = open_auction(options, kinds, speeds=speeds, seed=model.seed)
         self.known = WorkflowColumns(work.workflows, options, kinds)
         self.known.into(self.state)
         # The auction knows all cores of a cluster; those of machines that are off at the begin are taken away.

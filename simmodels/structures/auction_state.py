@@ -97,6 +97,7 @@ AUCTION_STATE: Final = Structure(
         ("jobs", types.int64),
         # the clusters
         ("free", I1),
+        ("speed", F1),  # of the slowest machine
         ("offers", B2),  # [kind, cluster]
         ("apart", B2),  # [kind, kind]
         ("size", I1),  # cores that a kind can have, of all its clusters
@@ -196,12 +197,13 @@ class AuctionRules(NamedTuple):
 
 
 @compiled
-def new_auction_state(free, offers, apart, size, rules):
+def new_auction_state(free, speed, offers, apart, size, rules):
     """Return the state of an auction that knows no job yet; see `simmodels.passes.auction_events` for who calls it."""
     made = structref.new(AUCTION_STATE)
     _lengthen_tasks(made, 1)
     _lengthen_jobs(made, 1)
     made.free = free
+    made.speed = speed
     made.offers = offers
     made.apart = apart
     made.size = size

@@ -33,6 +33,14 @@ def test_what_waits_for_machines_that_never_come_is_unfinished_or_starves(engine
     assert (starved.workflow_outcome.tolist(), starved.window) == ([1], (0, 24))  # 6 times its critical path
 
 
+def test_easy_keeps_its_promise_at_the_speed_of_the_machines(engine: Any) -> None:  # noqa: ANN401
+    # At twice the speed the first ends at 5, and so may the third, not the fourth: the second, on all cores, is next.
+    jobs = [job(0, 10, 2, curve=LONG), job(0, 10, 4, curve=LONG), job(3, 4, 1, curve=LONG), job(3, 6, 1, curve=LONG)]
+    site = sm.Site(name="a", cores=4, speed=2.0)
+    schedule = sm.simulate(jobs, on=site, bid="FIFO", backfilling="easy", engine=engine).validate()
+    assert schedule.start_s.tolist() == [0, 5, 3, 10]
+
+
 # -- any ----------------------------------------------------------------------------------------------
 
 
