@@ -45,6 +45,8 @@ def run_processes(model: Model) -> Schedule:
     auction = next((each for each in (model.options, model.router) if isinstance(each, AuctionOptions)), None)
     if auction is not None and auction.end == "submit" and len(model.work):
         env.run(until=decider.process)  # what comes after the last submission is left undone
+        if auction.forward:
+            env.run(until=env.end_of(env.now))  # the queues behind decide at this instant, too
     elif not model.on_machines:
         env.run()
     elif end_s == math.inf:
