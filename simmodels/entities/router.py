@@ -219,16 +219,18 @@ class LeastLoaded(Router):
     def __init__(self, env: Environment, into: Sequence[Scheduler | Router]) -> None:
         super().__init__(env, into)
         self._sizes = [sum(cluster.cores for cluster in each.clusters) for each in self.into]
-        self._work_core_s = [0.0] * len(self.into)
+        self._work_core_s, self._jobs = [0.0] * len(self.into), [0] * len(self.into)  # that are not done
         self._sent: dict[int, int] = {}  # where each job went that is not done, by its id
 
     def _note_end(self, attempt: Attempt) -> None:
         """Take note that an attempt has ended; a lost job is not done."""
         job = attempt.submitted
         if attempt.outcome is not Outcome.LOST and id(job) in self._sent:
-            self._work_core_s[self._sent.pop(id(job))] -= job.cores * job.estimate_s
-            if not self._sent:
-                self._work_core_s = [0.0] * len(self.into)  # nothing is left of what was rounded
+            place = self._sent.pop(id(job))
+            self._jobs[place] -= 1
+            self._work_core_s[place] -= job.cores * job.estimate_s
+            if not self._jobs[place]:
+                self._work_core_s[place] = 0.0  # nothing is left of what was rounded
         super()._note_end(attempt)
 
     def route(self, ready: Sequence[Job], now: float) -> Iterable[tuple[Job, Scheduler | Router]]:  # noqa: ARG002
@@ -240,6 +242,7 @@ class LeastLoaded(Router):
             ]
             best = loads.index(min(loads))
             self._sent[id(job)] = best
+            self._jobs[best] += 1
             self._work_core_s[best] += job.cores * job.estimate_s
             yield job, self.into[best]
 

@@ -27,6 +27,13 @@ def test_jobs_go_where_the_least_work_per_core_is_not_done() -> None:
     assert schedule.cluster.tolist() == [0, 1, 1, 0]
 
 
+def test_a_cluster_on_which_all_is_done_has_no_work_left_of_rounding() -> None:
+    env = sm.Environment()
+    # 0.1 + 0.2 - 0.1 - 0.2 is not 0; job 5 finds the first two idle, while job 1 runs on the third
+    jobs = rigid((0, 9, 4), (0, 0.1, 1), (0, 1, 2), (0, 0.2, 1), (2, 1, 1))
+    assert scheduled(sm.LeastLoaded(env, queues(env, 2, 2, 4)), jobs).cluster.tolist() == [2, 0, 1, 0, 0]
+
+
 def test_jobs_go_where_they_start_first() -> None:
     env = sm.Environment()
     # at 0 both are free: the first; job 2 fits only the second; job 3 would start at 9 on the first, at 5 on the second
