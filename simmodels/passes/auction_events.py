@@ -7,7 +7,7 @@ itself, and says when it must be woken for them.
 import numpy as np
 
 from simmodels.ground.compiled import compiled
-from simmodels.passes.bidding import enter, hold_auction, key_of, withdraw
+from simmodels.passes.bidding import enter, hold_auction, key_of, promise, withdraw
 from simmodels.passes.matching import arrival_on, forget_running, note_running
 from simmodels.structures.agenda import pop, push
 from simmodels.structures.arrays import grown
@@ -109,6 +109,8 @@ def _vacate(auction, task):
     kind = auction.kind[task]
     auction.busy_cores[kind] -= auction.cores[task]
     auction.busy_until[kind] -= auction.cores[task] * (auction.start[task] + auction.runtime[task])
+    if auction.busy_cores[kind] == 0:
+        auction.busy_until[kind] = 0.0  # nothing is left of what was rounded
 
 
 @compiled
@@ -123,7 +125,7 @@ def lose(auction, task, now):
     if auction.state[auction.job[task]] != ACTIVE:
         auction.phase[task] = REMOVED
         return
-    auction.promised[auction.kind[task]] += auction.runtime[task] * auction.cores[task]  # its work is to be done again
+    promise(auction, task, 1)  # its work is to be done again
     enter(auction, task, now)
 
 
@@ -135,7 +137,7 @@ def _remove_tasks(auction, job):
             withdraw(auction, task)
         if auction.phase[task] == WAITING or auction.phase[task] == COMING or auction.phase[task] == TRAVELLING:
             auction.phase[task] = REMOVED
-            auction.promised[auction.kind[task]] -= auction.runtime[task] * auction.cores[task]
+            promise(auction, task, -1)
 
 
 @compiled
@@ -186,7 +188,7 @@ def arrive(auction, job, now):
         push(auction.due_time, auction.due_job, auction.due_size, due, job)
         auction.due_size += 1
     for task in range(auction.first_task[job], auction.first_task[job + 1]):
-        auction.promised[auction.kind[task]] += auction.runtime[task] * auction.cores[task]
+        promise(auction, task, 1)
         if auction.missing[task] == 0:  # its first tasks have no predecessors
             enter(auction, task, now)
 

@@ -280,6 +280,16 @@ def _file_again(auction, task, now):
 
 
 @compiled
+def promise(auction, task, sign):
+    """Count the work of a task that is to start (1), or is not any more (-1)."""
+    kind, cores = auction.kind[task], sign * auction.cores[task]
+    auction.promised_cores[kind] += cores
+    auction.promised[kind] += auction.runtime[task] * cores
+    if auction.promised_cores[kind] == 0:
+        auction.promised[kind] = 0.0  # nothing is left of what was rounded
+
+
+@compiled
 def _start(auction, task, cluster, now):
     auction.phase[task] = RUNNING
     auction.start[task] = now
@@ -287,9 +297,8 @@ def _start(auction, task, cluster, now):
     if not auction.forward:
         auction.free[cluster] -= auction.cores[task]
     kind = auction.kind[task]
-    volume = auction.runtime[task] * auction.cores[task]
     # Work moves from what is promised to what runs.
-    auction.promised[kind] -= volume
+    promise(auction, task, -1)
     auction.busy_cores[kind] += auction.cores[task]
     auction.busy_until[kind] += auction.cores[task] * (now + auction.runtime[task])
     if auction.backfilling == EASY:

@@ -149,6 +149,7 @@ AUCTION_STATE: Final = Structure(
         ("unit", types.float64),  # of the bid's times, in seconds
         # the work that is promised, by kind: for admission
         ("promised", F1),  # core-seconds that have not started
+        ("promised_cores", F1),  # of these tasks
         ("busy_cores", F1),
         ("busy_until", F1),  # sum of cores x end of what runs
         # what happened
@@ -215,6 +216,7 @@ def new_auction_state(free, speed, offers, apart, size, rules):
     made.ends_time = np.empty(64)
     made.ends_task = np.empty(64, np.int64)
     made.promised = np.zeros(size.size)
+    made.promised_cores = np.zeros(size.size)
     made.busy_cores = np.zeros(size.size)
     made.busy_until = np.zeros(size.size)
     made.placed = np.empty(64, np.int64)

@@ -71,6 +71,15 @@ def test_a_job_that_may_hope_for_too_little_is_rejected_at_its_arrival() -> None
     assert sm.simulate_workflows(jobs, clusters=ONE, bid="FIFO", admission=0.5).metrics()["rejected"] == 0
 
 
+def test_a_job_that_finds_nothing_before_it_may_hope_for_all_its_worth(engine: Any) -> None:  # noqa: ANN401
+    # 0.1 + 0.2 + 0.3, less each of them, is not 0; nor is it of ends in seconds since 1970
+    for begin_s in (0.0, 1e9):
+        jobs = [job(begin_s, length_s, 1) for length_s in (0.1, 0.2, 0.3)]
+        jobs.append(job(begin_s + 2, 0.001, 1, curve=sm.ValueCurve.linear(1, 2)))
+        schedule = sm.simulate_workflows(jobs, clusters=ONE, bid="FIFO", admission=1, engine=engine)
+        assert schedule.metrics()["rejected"] == 0
+
+
 def test_winners_pay_the_best_bid_that_lost_and_budgets_bind() -> None:
     jobs = [job(0, 10, max_value=9), job(0, 10, max_value=7), job(0, 10, max_value=5)]
     schedule = sm.simulate_workflows(jobs, clusters=ONE, bid="PV", prices=True)
