@@ -285,7 +285,9 @@ class QueueScheduler(Scheduler):
     @property
     def is_idle(self) -> bool:
         """Whether no job that was submitted here waits or runs."""
-        return not self._submitted and len(self._jobs) == len(self._ended) - len(self._again)
+        # By event, what ended as expected is forgotten before its own event.
+        ended = sum(each.slot in self._jobs for each in self._ended) if self._by_event else len(self._ended)
+        return not self._submitted and len(self._jobs) == ended - len(self._again)
 
     # -- the process --------------------------------------------------------------------------------
 
@@ -344,9 +346,7 @@ class QueueScheduler(Scheduler):
         """Decide after one event: a submission, else a completion in the order of the starts."""
         now = float(self.env.now)
         for attempt in self._ended:
-            if attempt.outcome is LOST:
-                continue
-            known = now == attempt.start_s + self._estimate[attempt.slot]
+            known = attempt.outcome is not LOST and now == attempt.start_s + self._estimate[attempt.slot]
             if known and attempt.slot in self._jobs:
                 self._forget(attempt.slot)
                 queue.finish(self._queue, attempt.slot, now)

@@ -257,6 +257,11 @@ def test_what_was_forwarded_and_never_starts_ends_though_machines_fail_without_e
     np.testing.assert_equal(schedule.start_s, [0, np.nan])
 
 
+def test_what_comes_last_as_all_others_end_is_done_by_event_too() -> None:
+    log = {"submit_s": [0, 1], "runtime_s": [1, 7], "cores": [1, 4]}  # the submission is the first event at 1
+    assert sm.simulate(log, on=CHANGING, decide="event").validate().end_s.tolist() == [1, 8]
+
+
 @pytest.mark.parametrize("on", [8, sm.Site(name="m", machines=2, cores_per_machine=4)])
 def test_auctions_that_forward_may_end_with_the_last_submission(on: Any) -> None:
     schedule = sm.simulate(FLOWS, on=on, bid="SRTF", forward=True, end="submit").validate()
