@@ -274,13 +274,17 @@ class Cluster:
 
     # -- what schedulers use ------------------------------------------------------------------------
 
-    def going(self, attempts: Iterable[tuple[int, Attempt]]) -> tuple[Floats, Ints, Ints]:
+    def going(
+        self, attempts: Iterable[tuple[int, Attempt]], ended: Iterable[Attempt] = ()
+    ) -> tuple[Floats, Ints, Ints]:
         """Return when its machines go, their free cores, and what runs on them; see `simmodels.structures.classes`.
 
         Parameters
         ----------
         attempts
             Those that run and count, each with a number.
+        ended
+            Those of them that have ended: their cores are not free yet.
 
         Returns
         -------
@@ -290,6 +294,9 @@ class Cluster:
         """
         goes = [each.goes_s if each.state in {"on", "noticed"} else math.nan for each in self.machines]
         free = [each.free_cores for each in self.machines]
+        for attempt in ended:
+            for machine, cores in attempt.places:
+                free[machine.index] -= cores
         parts = [(number, machine.index, 1, cores) for number, each in attempts for machine, cores in each.places]
         return np.array(goes, np.float64), np.array(free, np.int64), np.array(parts, np.int64).reshape(-1, 4)
 

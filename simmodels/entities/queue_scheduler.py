@@ -335,7 +335,9 @@ class QueueScheduler(Scheduler):
 
     def _decided_under_notice(self, now: float, finished: int, arrivals: int) -> list[int]:
         """Decide as `_decided` does while machines are about to go."""
-        machines = self.cluster.going((each.slot, each) for each in self.cluster.running if each.decider is self)
+        running = [each for each in self.cluster.running if each.decider is self]
+        unknown = [each for each in self._ended if each.slot in self._jobs]  # by event, it runs for all that is known
+        machines = self.cluster.going(((each.slot, each) for each in [*running, *unknown]), unknown)
         starts, had = queue.instant_under_notice(self._queue, now, self._slots, finished, arrivals, *machines)
         for slot, machine, cores in had.tolist():
             self._starts_on.setdefault(slot, []).append((self.cluster.machines[machine], cores))
@@ -465,9 +467,7 @@ class QueueScheduler(Scheduler):
             self.cluster.places = ()  # if `start` is overridden, to start it elsewhere
             if attempt.job is not job:
                 self._note_change(attempt, job)
-            attempt.decider = self
-            attempt.slot = slot
-            attempt.turn = self._turn
+            attempt.decider, attempt.slot, attempt.turn = self, slot, self._turn
             self._turn += 1
             if slot < self.options.warm_jobs:
                 attempt.counted = False

@@ -385,7 +385,6 @@ def decide_under_notice(queue, now, goes, free, running):
         How many start: the slots are in `placed`; and slot, machine and cores of what they have.
     """
     classes = new_classes(goes, free, running)
-    classes.free[-1] = queue.free  # by event, not all that is free is known to be
     known = len(classes.parts)
     starts = decide(queue, now, classes)
     queue.needs_replan = True  # the profile of one kind of cores is not kept meanwhile

@@ -59,6 +59,15 @@ def test_own_schedulers_may_place_on_machines_under_notice_what_ends_before() ->
         env.run(until=32)
 
 
+@pytest.mark.parametrize("machine", [0, 1])
+def test_by_event_what_ends_runs_until_a_decision_knows_of_it(machine: int) -> None:
+    # At 2 the third is submitted before the first has ended, three seconds early, as far as is known: it would delay
+    # the second's promise at 5. The machine that goes is that of the first, or the other one.
+    jobs = [(0, 2, 5, 2), (0, 9, 9, 4), (2, 4, 4, 1)]
+    found = run(jobs, [2, 2], [(machine, 0, 1000, 1001, "kill")], decide="event")
+    assert found == [[(0, 2)], [(2, 11)], [(11, 15)]]
+
+
 JOBS = st.lists(
     st.tuples(st.integers(0, 30), st.integers(1, 15), st.integers(0, 5), st.integers(1, 4)), min_size=1, max_size=9
 )
