@@ -199,7 +199,9 @@ class Placer(Scheduler):
         now, waiting = float(self.env.now), self.waiting
         line = waiting if any(each is job for each in waiting) else [*waiting, job]
         order = self.options.order_of_queue
-        return line if self.options.by_submission else sorted(line, key=lambda each: order.key(each, now))
+        return (
+            line if self.options.by_submission else sorted(line, key=lambda each: order.key(each, now, plainly=False))
+        )
 
     def _withdraw(self, job: Job) -> None:
         slot = next((slot for slot, each in self._jobs.items() if each is job), -1)

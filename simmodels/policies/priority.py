@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 
@@ -153,11 +153,17 @@ class Priority:
         of_auctions = not OF_AUCTIONS.isdisjoint(self.words)
         return not isinstance(self.bid_function if of_auctions else self.key_function, PythonFunction)
 
-    def key(self, job: Job, now: float) -> float:
-        """Return the key of a job that waits in a queue at an instant, by the plain function (a draw counts as 0)."""
+    def key(self, job: Job, now: float, *, plainly: bool = True) -> float:
+        """Return the key of a job that waits in a queue at an instant (a draw counts as 0).
+
+        By the plain function, or, if not `plainly`, as the queue does: there a division by zero is infinite.
+        """
         known = (job.submit_s, job.estimate_s, job.runtime_s, float(job.cores), now - job.submit_s, now, 0.0)
         row = np.array(row_of(self.columns, job), np.float64)
-        return self._call.in_python()(*known, row.ctypes.data)
+        compiled: Any = None if plainly else self.key_function
+        if compiled is None or isinstance(compiled, PythonFunction):
+            return self._call.in_python()(*known, row.ctypes.data)
+        return float(compiled.ctypes(*known, row.ctypes.data))
 
     def take_raised(self) -> BaseException | None:
         """Return, once, what a Python function raised."""

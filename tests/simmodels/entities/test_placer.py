@@ -205,6 +205,14 @@ def test_orders_are_of_first_fit_and_know_no_auction() -> None:
         sm.simulate_on_machines(workload([(0.0, 5.0, 4)]), [(0, 1)], cores_per_machine=4, order=earliest)
 
 
+@pytest.mark.parametrize("order", ["WFP3", "LEXP"])
+def test_first_fit_predicts_by_an_order_that_divides_by_an_estimate_of_zero(order: str) -> None:
+    log = {"submit_s": [0, 1, 2], "runtime_s": [5, 5, 5], "estimate_s": [5, 0, 0], "cores": [1, 1, 1]}
+    sites = [sm.Site(name="c", machines=1, cores_per_machine=1)]
+    schedule = sm.simulate(log, on=sites, router="EarliestStart", heuristic="FirstFit", order=order)
+    assert schedule.start_s.tolist() == [0, 5, 10]
+
+
 def test_first_fit_predicts_and_gives_back_jobs_by_its_order() -> None:
     env = sm.Environment()
     placer = sm.FirstFit(env, sm.Cluster(env, "c", machines=1, cores_per_machine=4), order="SPF")
