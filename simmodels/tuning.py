@@ -46,15 +46,15 @@ class Feedback:
     jobs
         The jobs, of all periods, in order of arrival.
     cores, options
-        The machine, and how its queue is scheduled, except the order.
+        The machine, and how its queue is scheduled, except the order. The warm jobs of the whole are none of a period.
     orders
         The orders.
     """
 
     def __init__(self, jobs: Workload, *, cores: int, options: QueueOptions, orders: tuple[str | Order, ...]) -> None:
-        second = options.backfill_order
-        self._replays = [Replay(jobs, cores=cores, options=options.with_order(name, second)) for name in orders]
-        self._arrived = 0
+        second, rest = options.backfill_order, replace(options, warm_jobs=0)
+        self._replays = [Replay(jobs, cores=cores, options=rest.with_order(name, second)) for name in orders]
+        self._begun = self._arrived = 0
 
     def waits_s(self, first: int, stop: int) -> Floats:
         """Return float64[orders, jobs], the waits of the jobs of a period.
@@ -68,9 +68,11 @@ class Feedback:
             The slots of the period: `first` is the `stop` of the period before.
         """
         if stop > self._arrived:
-            self._arrived = stop
             for replay in self._replays:
+                if replay.options.draws:  # a period draws what it would draw alone: the first numbers
+                    replay.set_draws(np.roll(replay.draws, first - self._begun))
                 replay.run(slots=stop)
+            self._begun, self._arrived = first, stop
         return np.array([replay.start_s[first:stop] - replay.submit_s[first:stop] for replay in self._replays])
 
 

@@ -24,6 +24,7 @@ STRATEGIES = [
     sm.EXP3(),
     sm.FullFeedback(),
     sm.FullFeedback(noise=0.15, decay=0.8),
+    sm.FullFeedback(choices=("FCFS", "RANDOM")),
     sm.FullFeedback(noise=0.2, noise_of="period", preload=True),
 ]
 PERIOD_S = 100.0
@@ -59,6 +60,7 @@ def workload_of(rows: list[tuple[int, int, int, int]]) -> sm.Workload:
         {
             "threshold_s": st.sampled_from([None, 50.0]),
             "backfill_order": st.sampled_from([None, "LQF"]),
+            "warm_jobs": st.sampled_from([0, 3]),
             "decide": st.sampled_from(["instant", "event"]),
             "period_s": st.sampled_from([37.5, PERIOD_S]),
             "from_s": st.sampled_from([0.0, 120.0]),
@@ -104,12 +106,12 @@ def test_the_costs_of_a_bandit_can_be_recomputed_from_the_schedule_to_the_last_b
 
 def test_simulated_costs_are_those_of_each_periods_jobs_run_alone_from_an_empty_machine() -> None:
     log = wl.lublin(jobs=300, cores=32, seed=3, load=1.2)
-    options = QueueOptions.checked(threshold_s=sm.HOUR)
-    feedback = Feedback(log, cores=32, options=options, orders=("FCFS", "SAF", "SEXP"))
+    options, orders = QueueOptions.checked(threshold_s=sm.HOUR, warm_jobs=5), ("FCFS", "SAF", "SEXP", "RANDOM")
+    feedback = Feedback(log, cores=32, options=options, orders=orders)
     first = 0
     for stop in (80, 81, 200, 300):
         part, how = log.take(slice(first, stop)), {"cores": 32, "threshold_s": sm.HOUR}
-        expected = [sm.simulate(part, order=name, **how).start_s - part.submit_s for name in ("FCFS", "SAF", "SEXP")]
+        expected = [sm.simulate(part, order=name, **how).start_s - part.submit_s for name in orders]
         assert (feedback.waits_s(first, stop) == np.array(expected)).all()
         first = stop
     assert (feedback.waits_s(0, 80)[0] >= 0).all(), "and what is done can be asked for again"
