@@ -177,6 +177,8 @@ def replay(queue, loop, by_event, kill, until, stop, watched, started, ended):
     bool
         False if an order gave no number for the job of slot ``queue.refused``.
     """
+    if loop.size == 0 and queue.waiting.size == 0:
+        queue.needs_replan = True  # at an earlier instant what ended since would still run by the plan
     promised = next_promise(queue, loop.now)
     while loop.coming < stop or loop.size > 0 or loop.first_due < loop.last_due:
         heed_signals()

@@ -104,14 +104,16 @@ def test_the_costs_of_a_bandit_can_be_recomputed_from_the_schedule_to_the_last_b
     assert (count == tuned.tuning_run.memory.count).all()
 
 
-def test_simulated_costs_are_those_of_each_periods_jobs_run_alone_from_an_empty_machine() -> None:
+@pytest.mark.parametrize("backfilling", ["easy", "conservative"])
+def test_simulated_costs_are_those_of_each_periods_jobs_run_alone_from_an_empty_machine(backfilling: str) -> None:
     log = wl.lublin(jobs=300, cores=32, seed=3, load=1.2)
-    options, orders = QueueOptions.checked(threshold_s=sm.HOUR, warm_jobs=5), ("FCFS", "SAF", "SEXP", "RANDOM")
-    feedback = Feedback(log, cores=32, options=options, orders=orders)
+    rules: dict[str, Any] = {"threshold_s": sm.HOUR, "backfilling": backfilling}
+    orders = ("FCFS", "SAF", "SEXP", "RANDOM")
+    feedback = Feedback(log, cores=32, options=QueueOptions.checked(**rules, warm_jobs=5), orders=orders)
     first = 0
     for stop in (80, 81, 200, 300):
-        part, how = log.take(slice(first, stop)), {"cores": 32, "threshold_s": sm.HOUR}
-        expected = [sm.simulate(part, order=name, **how).start_s - part.submit_s for name in orders]
+        part = log.take(slice(first, stop))
+        expected = [sm.simulate(part, cores=32, order=name, **rules).start_s - part.submit_s for name in orders]
         assert (feedback.waits_s(first, stop) == np.array(expected)).all()
         first = stop
     assert (feedback.waits_s(0, 80)[0] >= 0).all(), "and what is done can be asked for again"
