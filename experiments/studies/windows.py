@@ -22,16 +22,16 @@ def windows(log: Workload, length_s: float, *, more_than: int = 0, columns: Coll
     length_s
         How long a window is, in seconds, > 0.
     more_than
-        How many jobs are not enough.
+        How many jobs are not enough; those of unknown cores or runtime, which are not run, do not count.
     columns
         Which of the extras it has, beside the logged waits.
     """
     order = np.argsort(log.submit_s, kind="stable")
-    submits_s = log.submit_s[order]
+    submits_s, known = log.submit_s[order], log.known()[order]
     first = 0
     while first < len(submits_s) and submits_s[first] + length_s <= submits_s[-1]:
         after = max(first + 1, int(np.searchsorted(submits_s, submits_s[first] + length_s)))
-        if after - first > more_than:
+        if np.count_nonzero(known[first:after]) > more_than:
             window = log.take(np.sort(order[first:after])).shift()
             kept = {name: column for name, column in window.extras.items() if name in {WAIT, *columns}}
             yield replace(window, counts={}, extras=kept, header=())

@@ -1,5 +1,7 @@
 """Windows: whole, consecutive pieces of a workload."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -28,6 +30,12 @@ def test_a_window_begins_with_the_first_submit_that_is_in_none_before(
     submit_s: list[float], more_than: int, found: list[list[float]]
 ) -> None:
     assert [window.submit_s.tolist() for window in windows(log(submit_s), 10.0, more_than=more_than)] == found
+
+
+def test_jobs_of_unknown_runtime_are_in_a_window_but_are_not_enough_for_one() -> None:
+    jobs = replace(log([0, 1, 2, 15, 16, 17, 40]), runtime_s=np.array([5, 5, 5, 5, 5, -1, 5]))
+    assert [window.submit_s.tolist() for window in windows(jobs, 10.0, more_than=2)] == [[0, 1, 2]]
+    assert [len(window) for window in windows(jobs, 10.0, more_than=1)] == [3, 3]
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=60), st.integers(1, 300))
