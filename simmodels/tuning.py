@@ -118,7 +118,7 @@ class Tuner(KnobTuner):
     strategy
         What is chosen: see `simmodels.policies.selection`. One that simulates (`FullFeedback`) chooses the order of a
         `QueueScheduler` by the mean wait; it simulates on as many cores as were on in the period, on average, and at
-        least as many as its widest job needs.
+        least as many as its widest job needs, all at the speed of the slowest.
     cost
         What a period costs, of which strategies minimise the mean: ``"mean_wait_s"``: how long the jobs and tasks that
         ended (or started, see the strategy's ``counts``) in the period had waited since their submission;
@@ -210,18 +210,19 @@ class Tuner(KnobTuner):
         """Return the waits in a period under each order; None if the strategy does not simulate."""
         if not self.strategy.simulates:
             return None
-        jobs = _workload(self._submitted_until(end_s))
+        jobs = self._workload(self._submitted_until(end_s))
         if getattr(self.strategy, "preload", False):
             begun = [attempt.submitted for attempt in sorted(started, key=lambda attempt: attempt.slot)]
-            jobs = _preloaded(_workload(self._queue.queued), _workload(begun), begin_s)
+            jobs = _preloaded(self._workload(self._queue.queued), self._workload(begun), begin_s)
         cores = max(self._mean_cores(begin_s, end_s), *jobs.cores.tolist(), 1)
         return _simulated(jobs, self.strategy, cores, self._queue.options)
 
-
-def _workload(jobs: Sequence[Job]) -> Workload:
-    """Return what simulations know of jobs, in order; `Workload.of` would take an empty list for one of workflows."""
-    columns: dict[str, Any] = {name: np.array([getattr(job, name) for job in jobs]) for name in _SIMULATED}
-    return Workload(**columns)
+    def _workload(self, jobs: Sequence[Job]) -> Workload:
+        """Return what simulations know of jobs, in order, which take as long as on the slowest machine."""
+        # `Workload.of` would take an empty list for one of workflows.
+        columns: dict[str, Any] = {name: np.array([getattr(job, name) for job in jobs]) for name in _SIMULATED}
+        lengths = {name: columns[name] / self._queue.cluster.speed for name in ("runtime_s", "estimate_s")}
+        return Workload(**{**columns, **lengths})
 
 
 # -- the compiled engine -----------------------------------------------------------------------------

@@ -162,6 +162,17 @@ def test_simulations_have_the_cores_that_were_on(steps: list[tuple[float, int]],
     assert tuner.tuning_run.memory.cost.tolist() == [waits_s, waits_s]
 
 
+@pytest.mark.parametrize("preload", [False, True])
+def test_simulations_run_at_the_speed_of_the_cluster(preload: bool) -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "fast", cores=1, speed=2.0))
+    strategy = sm.FullFeedback(orders=["FCFS", "LCFS"], preload=preload)
+    tuner = sm.Tuner(env, queue, strategy, period_s=PERIOD_S)
+    sm.Source(env, workload_of([(0, 20, 20, 1), (0, 20, 20, 1), (150, 10, 10, 1)]), into=queue)
+    env.run(until=PERIOD_S + 1)
+    assert tuner.tuning_run.memory.cost.tolist() == [10.0, 10.0]
+
+
 def test_jobs_that_end_at_a_boundary_belong_to_the_period_that_begins() -> None:
     log = workload_of([(0, 100, 100, 1), (1, 100, 100, 1)])
     tuned = compiled(log, sm.EpsilonGreedy(orders=["FCFS", "LCFS"], epsilon=0.0), cores=1, period_s=PERIOD_S)
