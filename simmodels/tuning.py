@@ -24,6 +24,7 @@ from simmodels.errors import RequestError
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.numbers import Floats, Ints, as_integer, as_seed
+from simmodels.policies.naming import as_order
 from simmodels.policies.order import Order
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.policies.selection import Strategy
@@ -31,6 +32,7 @@ from simmodels.policies.tuning_run import TuningRun, as_period
 from simmodels.replay.run import Replay
 from simmodels.results.schedule import Schedule
 from simmodels.units import DAY
+from simmodels.work.vocabulary import IN_QUEUES, OF_USERS
 from simmodels.work.workflow import Workflow
 from simmodels.work.workload import Job, Workload, WorkloadLike
 
@@ -76,11 +78,16 @@ class Feedback:
         return np.array([replay.start_s[first:stop] - replay.submit_s[first:stop] for replay in self._replays])
 
 
-def _require_no_limits(options: QueueOptions) -> None:
-    """Refuse limits where periods are simulated, which know neither users nor queues."""
+def _require_simulable(strategy: Strategy, options: QueueOptions) -> None:
+    """Refuse limits and orders by users or columns where periods are simulated, which know neither users nor queues."""
     if options.limits is not None:
         what = "a strategy that simulates, which knows no limits, on a queue with limits"
         raise RequestError(what, "leave the limits out, or choose another strategy")
+    second = () if options.backfill_order is None else (options.backfill_order,)
+    for each in (*map(as_order, strategy.choices), *second):
+        if unknown := [word for word in each.words if word in OF_USERS or word not in IN_QUEUES]:
+            what = f"a strategy that simulates, which knows no {', '.join(unknown)}, with order {each.name!r}"
+            raise RequestError(what, "leave the order out, or choose another strategy")
 
 
 def _preloaded(waiting: Workload, started: Workload, begin_s: float) -> Workload:
@@ -141,7 +148,8 @@ class Tuner(KnobTuner):
     ------
     RequestError, UnknownNameError
         The period is no number of seconds > 0; the option cannot be changed, or cannot be one of the choices; the
-        strategy simulates, and it is not for the order of a queue, or that has limits; or there is no such cost.
+        strategy simulates, and it is not for the order of a queue, or that has limits, or an order names users or
+        columns; or there is no such cost.
 
     Examples
     --------
@@ -161,7 +169,7 @@ class Tuner(KnobTuner):
         """Take note of what is submitted, and of how many cores are on."""
         if not isinstance(self.owner, QueueScheduler) or (self.option, self.cost) != ("order", "mean_wait_s"):
             self._refuse_simulations()
-        _require_no_limits(self.owner.options)
+        _require_simulable(self.strategy, self.owner.options)
         self._queue = self.owner
         self._submitted: list[Job] = []
         self._first_s = self._powered_s = float(self.env.now)  # since when ...
@@ -284,7 +292,7 @@ def replay_tuned(
     ------
     RequestError
         The period is no number of seconds > 0, another argument is not what it must be, the strategy simulates and the
-        queue has limits, or an order gave no number for a job.
+        queue has limits or an order names users or columns, or an order gave no number for a job.
     ImpossibleJobError
         A job can never run on so few cores.
 
@@ -310,7 +318,7 @@ def replay_tuned(
     submit_s = replay.submit_s
     slots = len(submit_s)
     if strategy.simulates:
-        _require_no_limits(options)
+        _require_simulable(strategy, options)
     if not strategy.simulates or getattr(strategy, "preload", False):
         feedback = None
     elif feedback is None:

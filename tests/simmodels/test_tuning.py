@@ -225,6 +225,20 @@ def test_a_strategy_that_simulates_refuses_limits_which_its_simulations_would_no
         run(log, sm.UCB1(), cores=4, period_s=PERIOD_S, limits=limits)
 
 
+def _by_user(user: float, estimate: float) -> float:
+    return user + estimate
+
+
+def test_a_strategy_that_simulates_refuses_orders_by_what_its_simulations_would_not_know() -> None:
+    log, queue = workload_of([(0, 1, 1, 3)]), sm.Ahead("queue", {1: 60.0})
+    for run in (by_processes, compiled):
+        for choice, word in ((_by_user, "user"), ("FairShare", "fairshare"), (queue, "queue")):
+            with pytest.raises(sm.RequestError, match=f"simulates, which knows no {word}, with order .*; leave the"):
+                run(log, sm.FullFeedback(choices=["FCFS", choice]), cores=4, period_s=PERIOD_S, shares=sm.Shares())
+        with pytest.raises(sm.RequestError, match="which knows no user, with order '_by_user'"):
+            run(log, sm.FullFeedback(), cores=4, period_s=PERIOD_S, backfill_order=_by_user)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: type(strategy).__name__)
 @pytest.mark.parametrize("period_s", [sm.DAY, sm.WEEK])
