@@ -61,8 +61,10 @@ class Used:
         return simulate(log, cores=self.cores or log.max_cores, **given)
 
     def limits(self, names: Names) -> Limits | None:
-        """Return the limits; None if there are none."""
-        return Limits(list(self.rows), names) if self.rows else None  # type: ignore[arg-type]  # rows are checked there
+        """Return the limits, which have the names of values instead of their numbers; None if there are none."""
+        if not self.rows:
+            return None
+        return Limits(Limits(list(self.rows), names).table(), names)  # type: ignore[arg-type]  # rows are checked there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

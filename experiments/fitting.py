@@ -3,7 +3,7 @@
 The cores in service, then limits of users, queues and partitions, then priorities of queues or partitions; see `Used`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -200,6 +200,11 @@ class _Replays:
         jobs = np.flatnonzero(of & replayed.counted & ~np.isnan(self.wait_s) & ~np.isnan(wait_s))
         return jobs, self.wait_s[jobs], wait_s[jobs]
 
+    def names(self, by: str, values: Iterable[int]) -> dict[int, int | str]:
+        """Return what values of a column are called: their names, or their numbers where the log has no names."""
+        named = {number: name for name, number in self.log.names(by).items()}
+        return {value: named.get(value, value) for value in values}
+
     def best_cores(self, by: str, taken: Used) -> Step | None:
         """Return with how many cores in service the waits are nearest; None if none help on each half.
 
@@ -256,7 +261,8 @@ class _Replays:
             return None
         percentile, least, most = PERCENTILES[place], min(caps.values()), max(caps.values())
         of_values = count_of(len(caps), by)
-        rows = [{"value": value, "cores": cores} for value, cores in caps.items()]
+        names = self.names(by, caps)
+        rows = [{"value": names[value], "cores": cores} for value, cores in caps.items()]
         return Step(
             by=by,
             before=float(before.mean()),
@@ -288,14 +294,15 @@ class _Replays:
         ahead = _ahead(by, values, weight_s * on_both)
         first, last = (pick(ahead.ahead_s, key=ahead.ahead_s.__getitem__) for pick in (max, min))
         apart = as_hours((ahead.ahead_s[first] - ahead.ahead_s[last]) / HOUR)
-        rows = [{"value": value, "ahead_h": ahead_s / HOUR} for value, ahead_s in ahead.ahead_s.items()]
+        names = self.names(by, ahead.ahead_s)
+        rows = [{"value": names[value], "ahead_h": ahead_s / HOUR} for value, ahead_s in ahead.ahead_s.items()]
         return Step(
             by=by,
             before=float(before.mean()),
             after=after_all,
             beside=replace(taken, ahead=ahead),
-            said=f"priorities of {count_of(len(rows), by)}: jobs of {by} {first} count as submitted up to {apart} "
-            "earlier than others",
+            said=f"priorities of {count_of(len(rows), by)}: jobs of {by} {names[first]!r} count as submitted up to "
+            f"{apart} earlier than others",
             about={"priorities": rows},
         )
 

@@ -172,6 +172,23 @@ def test_a_log_of_a_machine_with_priorities_of_queues_is_calibrated_back_to_them
     assert fit(by_queues(), QueueOptions.checked(order="SPF")).used.ahead is None
 
 
+def test_values_with_names_are_said_by_name() -> None:
+    """The number of a name is nothing that an operator knows; a name may look like the number of another."""
+    log = made_under([{"by": "user", "value": 1, "cores": 4}, {"by": "user", "value": 3, "cores": 6}])
+    names = np.array(["", "ann", "3", "4", "eve"], dtype=object)
+    named = fit(replace(log, extras={**log.extras, "user": names[log.user_id]}), EASY)
+    assert named.limits is not None
+    assert {"by": "user", "value": "ann", "cores": 4} in named.limits.table()
+    assert next(row.name for row in named.limits.rows) == "user 'ann'", "as advise says it"
+    assert {"value": "4", "cores": 6} in named.steps[0].about["caps"]
+    assert named.after == fit(log, EASY).after
+    queues = by_queues().extras["queue"]
+    names = np.array(["slow", "fast"], dtype=object)
+    step = fit(replace(by_queues(), extras={**by_queues().extras, "queue_name": names[queues]}), EASY).steps[0]
+    assert step.said.startswith("priorities of 2 queues: jobs of queue 'fast' count as submitted up to ")
+    assert [row["value"] for row in step.about["priorities"]] == ["slow", "fast"]
+
+
 def test_an_order_has_the_priorities_of_one_column_though_nothing_else_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "columns_of", lambda _: ())
     log = by_queues()
