@@ -40,7 +40,8 @@ def read(
     ``.json``                                       a Batsim workload, by `read_batsim`
     ``.xml``, ``.dax``                              one workflow, by `read_dax`
     ``.parquet``                                    a table, by `simmodels.Workload.from_frame`
-    first line names ``submit_s,runtime_s,cores``   a table of comma-separated values, the same
+    ``.csv``                                        a table of comma-separated values, the same
+    first line names ``submit_s,runtime_s,cores``   the same
     ``.sacct``, or begins like it                   Slurm's accounting, by `read_sacct`
     begins as a slice of Borg's trace               by `read_borg_slice`
     any other                                       a log in the Standard Workload Format, by `read_swf`
@@ -99,7 +100,7 @@ def read(
         if isinstance(content, dict) and "workflow" in content and "jobs" not in content:
             return Workload.of_workflows([read_wfformat(where)], name=name or stem(where))
         return read_batsim(where, flops_per_s=flops_per_s, name=name)
-    if plain.endswith(".parquet") or _is_table(where):
+    if plain.endswith((".parquet", ".csv")) or _is_table(where):
         return _table(where, name or stem(where), parquet=plain.endswith(".parquet"))
     return (read_borg_slice if is_borg_slice(where) else read_swf)(where, name=name)
 
@@ -112,10 +113,10 @@ def _is_table(path: Path) -> bool:
 
 def _of_csv(data: bytes) -> pd.DataFrame:
     """Return a table; refuse a column that stands twice, and more fields than names, which pandas would shift."""
-    names = pd.read_csv(BytesIO(data), header=None, nrows=1, dtype=str).iloc[0]
+    names = pd.read_csv(BytesIO(data), header=None, nrows=1, dtype=str).iloc[0].str.strip()
     if names.duplicated().any():
         raise RequestError(f"column {names[names.duplicated()].iloc[0]} stands twice", "name each column once")
-    frame = pd.read_csv(BytesIO(data))
+    frame = pd.read_csv(BytesIO(data)).rename(columns=str.strip)
     if not isinstance(frame.index, pd.RangeIndex):
         raise RequestError("lines have more fields than there are names of columns", "give each field a name")
     return frame
@@ -126,8 +127,8 @@ def _table(path: Path, name: str, *, parquet: bool) -> Workload:
     data = read_whole(path)
     try:
         frame = pd.read_parquet(pa.BufferReader(arrow_buffer(data))) if parquet else _of_csv(data)
-        if "estimate_s" not in frame and REQUESTED not in frame:  # runtimes stand for limits that nobody gave
-            frame[REQUESTED] = NO_LIMIT
+        if "runtime_s" in frame and "estimate_s" not in frame and REQUESTED not in frame:
+            frame[REQUESTED] = NO_LIMIT  # runtimes stand for limits that nobody gave
         return Workload.from_frame(frame, name=name, max_cores=frame.attrs.get("cores"))
     except (ValueError, OSError) as error:  # an error of ours, of pandas or of Arrow
         raise FileFormatError(str(path), None, " ".join(str(error).split())) from error

@@ -63,7 +63,8 @@ def test_a_folder_is_its_workflows(tmp_path: Path) -> None:
 def test_a_table_is_known_by_the_columns_of_its_first_line(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text(TABLE)
     (tmp_path / "mine.csv.gz").write_bytes(gzip.compress(TABLE.encode()))
-    for name in ("mine.txt", "mine.csv.gz"):
+    (tmp_path / "spaced.csv").write_text(TABLE.replace(",", ", "))
+    for name in ("mine.txt", "mine.csv.gz", "spaced.csv"):
         assert columns(wl.read(tmp_path / name)) == [[0.0, 5.0], [10.0, 10.0], [1, 2]]
 
 
@@ -98,8 +99,10 @@ def test_a_schedule_written_as_a_table_is_a_workload_again(jobs: sm.Workload, tm
     [
         ("submit_s,runtime_s,cores\n0,10\n0,1,2,3,4,5\n", "log.csv: Error tokenizing data"),
         ("submit_s,runtime_s,cores\n0,10,4,2\n", "log.csv: lines have more fields than there are names of columns; g"),
-        ("submit_s,runtime_s,cores,cores\n0,10,4,2\n", "log.csv: column cores stands twice; name each column once"),
+        ("submit_s,runtime_s,cores, cores\n0,10,4,2\n", "log.csv: column cores stands twice; name each column once"),
         ("submit_s,runtime_s,cores\n0,10,many\n", "log.csv: column cores, row 0, must be a number (got 'many')"),
+        ("submit_s,runtime,cores\n0,10,4\n", "cores (got submit_s, runtime and cores; runtime_s missing)"),
+        ("submit_s;runtime_s;cores\n0;10;4\n", "(got submit_s;runtime_s;cores; submit_s, runtime_s and cores missing)"),
         ("submit_s,runtime_s,cores\n0,,1\n", "log.csv: column runtime_s, row 0, must be a finite number (got nan)"),
     ],
 )
