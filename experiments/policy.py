@@ -1,13 +1,14 @@
 """Policy: what decides in a simulation, under the name by which it is shown and compared."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from experiments.inputs import named_priority
 from simmodels.errors import RequestError, require_known
 from simmodels.policies.priority import Priority
+from simmodels.policies.queue_options import QueueOptions
 from simmodels.results.logged import AS_LOGGED
 
 Kind = Literal["order", "heuristic", "bid", "router"]
@@ -132,3 +133,10 @@ def chosen_policies(kind: Kind, given: Sequence[str | Priority | Policy]) -> tup
                 f"{kind}s {other!r} and {each.name!r} would have one file", "choose another name for one of them"
             )
     return found
+
+
+def require_shares_used(given: Collection[str], queues: Sequence[QueueOptions]) -> None:
+    """Refuse shares, if they are among the options given to queues, none of which counts what users use."""
+    if "shares" in given and queues and not any(each.counts_usage for each in queues):
+        asked = ", ".join(dict.fromkeys(each.order.name for each in queues))
+        raise RequestError(f"shares has no effect on {asked}", "use it with an order that names fairshare")

@@ -11,7 +11,7 @@ from experiments.fitted import FIRST_COME, Used
 from experiments.fitting import with_fitted
 from experiments.inputs import describe_error
 from experiments.option import FITTED, POLICY, RUN, Models, Option, Seed, Tau, flag_of
-from experiments.policy import HEURISTICS, ROUTERS, TARGETED, Kind, Policy, policy_of
+from experiments.policy import HEURISTICS, ROUTERS, TARGETED, Kind, Policy, policy_of, require_shares_used
 from experiments.scenario import Scenario
 from simmodels import ImpossibleJobError, RequestError, Schedule, SimModelsError, Site, Workload, simulate
 from simmodels.clusters.outages import MAX_REQUEUES, as_max_requeues
@@ -169,8 +169,8 @@ class Setup:
                 asked = ", ".join(policy.name for policy in policies)
                 raise RequestError(f"{name} has no effect on {asked}", f"use it with {owner}")
         known = self._with({name: value for name, value in self.options.items() if value != FITTED})
-        for policy in policies:
-            known._rules(policy, _ONE_JOB)  # noqa: SLF001  of this class
+        rules = [known._rules(policy, _ONE_JOB)[0] for policy in policies]  # noqa: SLF001  of this class
+        require_shares_used(self.options, [each for each in rules if isinstance(each, QueueOptions)])
 
     def _rules(
         self, policy: Policy, reference: Workload | None

@@ -14,6 +14,7 @@ from experiments.fitting import fit
 from experiments.inputs import WorkloadFile, introduced
 from experiments.option import FITTED, OUT, Group, Json, Models, Option
 from experiments.outputs import require_writable
+from experiments.policy import require_shares_used
 from simmodels.errors import RequestError
 from simmodels.ground.cards import number
 from simmodels.ground.files import ending_of, write_csv
@@ -38,6 +39,7 @@ def calibrate(
     if "limits" in chosen:
         raise RequestError("--limits has no effect where limits are fitted", "omit it")
     options = QueueOptions.checked(**chosen)
+    require_shares_used(chosen, [options])
     if out is not None:
         ending_of(out, (".csv",), "the name of the limits")
         require_writable([out], sources=[file.path])

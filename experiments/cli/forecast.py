@@ -17,6 +17,7 @@ from experiments.forecasting import Futures, Present
 from experiments.inputs import WorkloadFile, count_of, notes_of
 from experiments.levels import ENDS, LEAST, Levels
 from experiments.option import Json, Models, Option, Seed
+from experiments.policy import require_shares_used
 from simmodels import HOUR, RequestError, Workload
 from simmodels.clusters.rows import as_value, require_named
 from simmodels.errors import must_be
@@ -71,6 +72,7 @@ def forecast(
         print_warning(line)
     cores = used.cores or log.max_cores or 1
     chosen = QueueOptions.checked(**used.ordered(options))
+    require_shares_used(options, [chosen])
     present = Futures(log, cores=cores, options=chosen, seed=seed).go_to(at_s)
     workers = os.cpu_count() or 1
     answer: dict[str, object]

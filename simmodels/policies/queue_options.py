@@ -122,7 +122,7 @@ class QueueOptions(Options):
         order = as_order_of_queue(self.order)
         second = None if backfill_order is None else as_order_of_queue(backfill_order)
         shares = self.shares
-        if shares is None and any("fairshare" in each.words for each in (order, second or order)):
+        if shares is None and replace(self, order=order, backfill_order=second).counts_usage:
             shares = Shares()
         return replace(
             self,
@@ -160,6 +160,11 @@ class QueueOptions(Options):
     def may_refuse(self) -> bool:
         """Return whether an order may give no number for a job; built-in orders give one for every job."""
         return not all(isinstance(each, Order) and each.is_built_in for each in self.both)
+
+    @property
+    def counts_usage(self) -> bool:
+        """Return whether an order names the fair-share factor."""
+        return any("fairshare" in each.words for each in self.both)
 
     @property
     def both(self) -> tuple[Priority, Priority]:

@@ -153,6 +153,10 @@ MISTAKES = {
         "--rebalance must be a number of seconds, or one with a unit..."
     ),
     "simulate -w log.swf --distance 3": "distance has no effect on FCFS; use it with a placer (heuristic)...",
+    "simulate -w log.swf --shares shares.csv": "shares has no effect on FCFS; use it with an order that names...",
+    "compare -w log.swf --orders SAF,SPF --shares shares.csv": "shares has no effect on SAF, SPF; use it with...",
+    "forecast -w log.swf --at 1d --new 1,1h --shares shares.csv": "shares has no effect on FCFS; use it with...",
+    "calibrate -w log.swf --shares shares.csv": "shares has no effect on FCFS; use it with an order that names...",
     "simulate -w log.swf --ccr 0.3": "ccr has no effect on FCFS; use it with an auction (bid)...",
     "simulate -w log.swf --clusters 2x32 --router RoundRobin --ccr 0.3": (
         "ccr without workflows; leave it out, or add..."
@@ -261,6 +265,7 @@ def write_files(folder: Path) -> None:
         "notes.txt": "hello world\n",
         "empty.swf": "",
         "none.csv": "submit_s,runtime_s,cores\n",
+        "shares.csv": "account,shares\nphysics,3\n",
         "counting.py": STUDY,
         "study.py": "x = 1\n",
         "bad.swf": "; MaxProcs: 4\n1 0 -1 10 2\n2 0 -1 x 2\n",
