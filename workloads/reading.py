@@ -69,7 +69,7 @@ def read(
     FileFormatError
         The file cannot be read, or does not keep to its format.
     RequestError
-        A time zone is given for a file without dates, or a value is out of its range.
+        A time zone is given for a file without dates, a speed for one without profiles, or a value is out of its range.
 
     Examples
     --------
@@ -87,6 +87,8 @@ def read(
     plain = where.name.lower()
     for suffix in COMPRESSIONS:
         plain = plain.removesuffix(suffix)
+    if flops_per_s is not None and not plain.endswith(".json"):
+        raise RequestError(f"flops_per_s with {where}", "it is for profiles of Batsim's jobs")
     if plain.endswith(".sacct") or is_sacct(where):
         return read_sacct(where, timezone=timezone, name=name)
     if timezone is not None:

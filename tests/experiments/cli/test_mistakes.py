@@ -157,6 +157,7 @@ MISTAKES = {
     "compare -w log.swf --orders SAF,SPF --shares shares.csv": "shares has no effect on SAF, SPF; use it with...",
     "forecast -w log.swf --at 1d --new 1,1h --shares shares.csv": "shares has no effect on FCFS; use it with...",
     "calibrate -w log.swf --shares shares.csv": "shares has no effect on FCFS; use it with an order that names...",
+    "simulate -w log.swf --flops-per-s 1e9": "flops_per_s with log.swf; it is for profiles of Batsim's jobs...",
     "simulate -w log.swf --ccr 0.3": "ccr has no effect on FCFS; use it with an auction (bid)...",
     "simulate -w log.swf --clusters 2x32 --router RoundRobin --ccr 0.3": (
         "ccr without workflows; leave it out, or add..."
