@@ -121,8 +121,8 @@ class ScenarioRequest:
         The file of a log, the folder of workflows; one of them at least.
     clusters
         The clusters, such as 3x1000:Kind1,2000; a cluster without a kind accepts any task. For the router
-        ByPartition, or ByQueue, the cores of each partition or queue, by its number, such as 1000:1,64:3; where these
-        are more than the machine has (--cores), they share it.
+        ByPartition, or ByQueue, the cores of each partition or queue, by its number or name, such as 1000:1,64:3;
+        where these are more than the machine has (--cores), they share it.
     site
         What is said of all clusters alike.
     from_s
@@ -326,7 +326,7 @@ class ScenarioRequest:
 
     def _laned(self, log: Workload, column: str, cores: int | None) -> tuple["ScenarioRequest", Limits | None]:
         """Return what is asked on a cluster for each value of a column; or on one that they share, with the limits."""
-        specs = lanes_of(log, column) if self.clusters is None else _named(self.clusters, column)
+        specs = lanes_of(log, column) if self.clusters is None else _named(self.clusters, column, log.names(column))
         if cores is not None and sum(spec.cores for spec in specs) > cores:
             router: RouterName = "ByPartition" if column == "partition" else "ByQueue"
             limits = Model(log, tuple(map(Site.of, specs)), QueueOptions.checked(), router).lane_limits
@@ -467,7 +467,8 @@ class ScenarioRequest:
                 yield from filter(None, [doubt_of_size(log, scenario.cores)])
         if (shared := scenario.shared) is not None:
             column = shared.columns[0]
-            parts = [f"{row.value} up to {row.cores:,}" for row in shared.rows]
+            rows = shared.for_jobs(scenario.workload.names).table()
+            parts = [f"{row['value']} up to {row['cores']:,}" for row in rows]
             if log is not None and (log.numbers[column][log.known()] < 0).any():
                 parts.append("unknown ones any")
             yield f"the {count_of(len(shared.rows), column)} share the {scenario.cores:,} cores: {', '.join(parts)}"
@@ -476,11 +477,11 @@ class ScenarioRequest:
             yield f"{self.folder.path}: {count_of(flows, 'workflow')} of {count_of(tasks, 'task')} for {where}"
 
 
-def _named(specs: Collection[ClusterSpec], column: str) -> tuple[ClusterSpec, ...]:
-    """Return clusters that are named as the values of a column, which were given as their kinds."""
+def _named(specs: Collection[ClusterSpec], column: str, numbers: Mapping[str, int]) -> tuple[ClusterSpec, ...]:
+    """Return clusters that are named as the numbers of a column, which, or whose names, were given as their kinds."""
     if any(spec.kind is None for spec in specs):
         raise RequestError(f"--clusters does not say of which {column} a cluster is", "write CORES:NUMBER,...")
-    return tuple(ClusterSpec(str(spec.kind), spec.cores) for spec in specs)
+    return tuple(ClusterSpec(str(numbers.get(str(spec.kind), spec.kind)), spec.cores) for spec in specs)
 
 
 def _with_lengths(log: Workload) -> Workload:

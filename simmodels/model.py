@@ -209,8 +209,10 @@ class Model:
         lanes, known = self.lanes, self.work.known()
         lost = np.flatnonzero(known & (lanes < 0))
         if len(lost):
-            value = self.work.numbers[str(self.lane_column)][lost[0]]
-            what = f"its {self.lane_column} is {value:g}, and no cluster has that name"
+            column = str(self.lane_column)
+            value = self.work.numbers[column][lost[0]]
+            named = [f" ({name!r})" for name, number in self.work.names(column).items() if number == value]
+            what = f"its {column} is {value:g}{''.join(named)}, and no cluster has that name"
             raise ImpossibleJobError(int(self.work.job_id[lost[0]]), what, len(lost) - 1)
         for number, site in enumerate(self.sites):
             self.work.take(lanes == number).require_runnable(site.size)

@@ -175,6 +175,19 @@ def test_partitions_with_cores_of_their_own_are_replayed_at_once(run: Run, divid
         assert found["metrics"] == pytest.approx(answer["metrics"])
 
 
+@pytest.mark.usefixtures("divided")
+@pytest.mark.parametrize("cores", [96, 80])
+def test_partitions_with_names_are_given_and_said_by_name(cores: int, run: Run) -> None:
+    words = ("simulate", *BY_PARTITION, "--json", "--cores", cores, "--clusters")
+    by_number = run(*words, "64:2,32:1").out
+    parts = pd.read_csv("parts.csv")
+    parts.assign(partition_name=parts["partition"].map({1: "cpu", 2: "1"})).to_csv("parts.csv", index=False)
+    status, out, err = run(*words, "64:1,32:cpu")
+    assert (status, json.loads(out)["metrics"]) == (0, json.loads(by_number)["metrics"]), err
+    assert ("share the 80 cores: 1 up to 64, cpu up to 32" in err) == (cores == 80), err
+    assert "its partition is 1 ('cpu'), and no cluster has that name" in run(*words, "64:1").err
+
+
 def test_partitions_that_share_cores_are_limits_of_one_queue(run: Run, divided: list[sm.Workload]) -> None:
     Path("limits.csv").write_text("by,value,cores\npartition,1,32\npartition,2,64\n")
     by_hand = ("-w", "parts.csv", "--cores", 80, "--limits", "limits.csv", "--order", "SAF")
