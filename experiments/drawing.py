@@ -143,8 +143,10 @@ def size_in(axes: Axes) -> tuple[float, float]:
     return float(figure.get_figwidth()), float(figure.get_figheight())
 
 
-def window_of(schedule: Schedule, start_s: Duration | None, end_s: Duration | None) -> tuple[float, float]:
-    """Return the window to draw: what was asked for, else from the first submit to the last event.
+def window_of(
+    schedule: Schedule, start_s: Duration | None = None, end_s: Duration | None = None
+) -> tuple[float, float]:
+    """Return the window to draw: what was asked for, else what was simulated, from the first submit to the last event.
 
     Raises
     ------
@@ -154,8 +156,9 @@ def window_of(schedule: Schedule, start_s: Duration | None, end_s: Duration | No
     if not len(as_instance("schedule", schedule, Schedule)):
         raise RequestError("the schedule has no job to draw", "give one with jobs")
     times = np.concatenate((schedule.workload.submit_s, schedule.start_s, schedule.end_s))
-    low = float(np.nanmin(times)) if start_s is None else as_seconds("start_s", start_s, also="None")
-    high = float(np.nanmax(times)) if end_s is None else as_seconds("end_s", end_s, also="None")
+    known = (np.nanmin(times), np.nanmax(times)) if schedule.window is None else schedule.simulated_s
+    low = float(known[0]) if start_s is None else as_seconds("start_s", start_s, also="None")
+    high = float(known[1]) if end_s is None else as_seconds("end_s", end_s, also="None")
     if start_s is None and end_s is None and low == high:
         high = low + 1.0
     if not low < high:

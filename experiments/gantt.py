@@ -105,7 +105,7 @@ def gantt(
         switched = any(each.off_spans is not None and not each.off_spans.empty for each in shown.values())
         colour = "length" if switched else "job"
     require_known("colour", colour, get_args(Colouring))
-    windows = [simulated_window(each, start_s, end_s) for each in shown.values()]
+    windows = [drawing.window_of(each, start_s, end_s) for each in shown.values()]
     window_s = min(low for low, _ in windows), max(high for _, high in windows)
     heights = np.maximum(heights_of(panels), LOWEST)
     height_in = 5.6 if len(panels) == 1 else 1.4 + (4.2 if several else 1.7) * float(heights.sum())
@@ -145,14 +145,6 @@ def _panels(shown: Mapping[str, Schedule]) -> list[Panel]:
     panels = [Panel(name, each, cluster) for name, each in shown.items() for cluster in range(len(each.clusters))]
     as_integer("the number of panels of a Gantt chart", len(panels), 1, MOST_PANELS)
     return panels
-
-
-def simulated_window(
-    schedule: Schedule, start_s: Duration | None = None, end_s: Duration | None = None
-) -> tuple[float, float]:
-    """Return the window to draw: by default what was simulated, as far as the schedule knows it."""
-    low, high = (None, None) if schedule.window is None else schedule.simulated_s
-    return drawing.window_of(schedule, low if start_s is None else start_s, high if end_s is None else end_s)
 
 
 # -- colours ----------------------------------------------------------------------------------------

@@ -7,8 +7,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from experiments.drawing import headline
-from experiments.gantt import simulated_window
+from experiments.drawing import headline, window_of
 from experiments.gantt_boxes import KINDS, Panel, boxes_of
 from experiments.viewer.trace_formats import EventTrace, Slice, Track, Value, trace_writer
 from simmodels import Power, Schedule
@@ -56,7 +55,7 @@ def write_trace(schedule: Schedule, path: str | os.PathLike[str], *, power: Powe
     """
     where = as_path(path)
     write = trace_writer(where)
-    window_s = simulated_window(as_instance("schedule", schedule, Schedule))
+    window_s = window_of(as_instance("schedule", schedule, Schedule))
     panels = [Panel("", schedule, cluster) for cluster in range(len(schedule.clusters))]
     tracks = [*_counters(schedule, window_s, power)]
     for panel in panels:

@@ -11,8 +11,8 @@ import pandas as pd
 
 from experiments.campaigns.pages import page
 from experiments.dates import clock_of, date_of
-from experiments.drawing import OTHERS, OUTSIDE, PALETTE, headline
-from experiments.gantt import LOWEST, simulated_window
+from experiments.drawing import OTHERS, OUTSIDE, PALETTE, headline, window_of
+from experiments.gantt import LOWEST
 from experiments.gantt_boxes import KINDS, Panel, boxes_of, heights_of
 from experiments.inputs import parts_of
 from experiments.viewer.packing import Packed
@@ -68,7 +68,7 @@ def write_view(schedule: Schedule, path: str | os.PathLike[str], *, title: str |
 
 def view_page(schedule: Schedule, *, title: str | None = None) -> str:
     """Return the page of a schedule as text; see `write_view`."""
-    window_s = simulated_window(schedule)
+    window_s = window_of(schedule)
     panels = [Panel("", schedule, cluster) for cluster in range(len(schedule.clusters))]
     packed, title = Packed(), title or headline("Schedule", schedule)
     _add_rows(packed, schedule)
@@ -179,7 +179,7 @@ def _add_runs(packed: Packed, panels: list[Panel], window_s: tuple[float, float]
 
 def _dates(schedule: Schedule) -> tuple[datetime, datetime] | None:
     """Return the dates of the window that is shown, if they are known."""
-    first, last = (date_of(schedule.workload, time_s) for time_s in simulated_window(schedule))
+    first, last = (date_of(schedule.workload, time_s) for time_s in window_of(schedule))
     return None if first is None or last is None else (first, last)
 
 
@@ -192,7 +192,7 @@ def summary(schedule: Schedule) -> tuple[str, ...]:
     where += f" of {machines:,} machines" if machines else ""
     rows = "jobs" if work.tasks is None else "jobs and tasks"
     sentences = [f"{len(work):,} {rows} of {work.name} on {where}."]
-    low_s, high_s = simulated_window(schedule)
+    low_s, high_s = window_of(schedule)
     dates = _dates(schedule)
     if dates is None:
         sentences.append(f"The chart shows {(high_s - low_s) / HOUR:,.1f} hours.")

@@ -204,6 +204,15 @@ def test_a_window_of_the_panels_begins_with_what_holds_at_its_begin(drawn: sm.Sc
     assert levels(lower) == ([7, 10, 33], [2, 0])
 
 
+def test_the_panels_show_no_more_than_was_simulated() -> None:
+    """Job 1 runs on at the end of the window, and job 3 comes long after it."""
+    jobs = sm.Workload.of({"submit_s": [0, 5, 1000], "runtime_s": [100, 10, 1], "cores": [1, 1, 1]})
+    upper, lower = utilisation_and_queue(sm.simulate(jobs, cores=2, window_s=(0, 50))).axes
+    assert levels(upper) == ([0, 5, 15, 50], [1, 2, 1])
+    assert levels(lower) == ([0, 50], [0])
+    assert upper.texts[0].get_text() == "mean 1.2 (60.0 %)"
+
+
 def test_time_outside_the_window_of_the_metrics_is_shaded(drawn: sm.Schedule) -> None:
     later = replace(drawn, counted=np.array([False, False, True, True, True, True]))
     figure = utilisation_and_queue(later)
