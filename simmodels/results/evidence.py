@@ -56,6 +56,14 @@ class Evidence:
         return ~np.isnan(self.start_s)
 
     @property
+    def earlier_s(self) -> NDArray[np.float64]:
+        """Return float64[n], for how long each row had run when what was simulated began; it ran from its submit on."""
+        found, runs = np.zeros(len(self.start_s)), self.attempts
+        ran = np.flatnonzero((runs.earlier_s > 0) & (runs.start_s == self.start_s[runs.row]))
+        found[runs.row[ran]] = runs.earlier_s[ran]
+        return found
+
+    @property
     def on(self) -> NDArray[np.int64]:
         """Return int64[n], the number of each row's cluster; 0 where it has none."""
         return np.where((self.cluster >= 0) & (self.cluster < len(self.clusters)), self.cluster, 0)

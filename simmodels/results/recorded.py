@@ -311,8 +311,17 @@ class Recorded(Guided):
     # -- what it is made of ---------------------------------------------------------------------
 
     def window_s(self) -> tuple[float, float]:
-        """Return the window of the metrics: first submit and last end of the counted jobs; NaN without."""
-        return window_of(self.workload.submit_s, self.end_s, self.counted, self.outcome != UNFINISHED)
+        """Return the window of the metrics: first submit and last end of the counted jobs; NaN without.
+
+        It begins no earlier than what was simulated.
+        """
+        first, last = window_of(self.workload.submit_s, self.end_s, self.counted, self.outcome != UNFINISHED)
+        return first if self.window is None else max(first, self.window[0]), last
+
+    @property
+    def earlier_s(self) -> NDArray[np.float64]:
+        """Return float64[n], for how long each row had run when what was simulated began: from its submit on."""
+        return self._evidence().earlier_s
 
     @property
     def simulated_s(self) -> tuple[float, float]:

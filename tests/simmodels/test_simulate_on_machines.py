@@ -16,6 +16,17 @@ def test_jobs_that_are_not_in_the_window_do_not_wait_in_it(engine: Any) -> None:
     assert (metrics["mean_queue_length"], metrics["max_queue_length"]) == (5 / 10, 1)  # until the last job ends
 
 
+def test_a_job_that_runs_when_the_window_begins_has_not_waited(engine: Any) -> None:
+    """Nor does the time before the window count for what the machine did."""
+    jobs = {"submit_s": [0, 50], "runtime_s": [100, 10], "cores": [1, 1]}
+    schedule = sm.simulate(jobs, cores=1, window_s=(40, 200), engine=engine).validate()
+    assert schedule.jobs["wait_s"].tolist() == [0, 50]
+    found = schedule.metrics()
+    named = ("max_wait_s", "mean_slowdown", "mean_bounded_slowdown", "mean_stretch", "utilisation", "makespan_s")
+    assert [found[name] for name in named] == [50, 3.5, 3.5, 3.5, 1, 70]
+    assert found["mean_queue_length"] == pytest.approx(50 / 70)
+
+
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [
