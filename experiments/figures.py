@@ -279,13 +279,12 @@ def _quantity(name: str, schedule: Schedule, what: Quantity, tau_s: float) -> ND
     if not chosen.any():
         raise RequestError(f"schedule {name!r} has no counted job that ended", "give one with such jobs")
     submit_s = schedule.workload.submit_s[chosen]
-    earlier_s = schedule.earlier_s[chosen]
-    wait_s = metrics.wait_s(submit_s, schedule.start_s[chosen] - earlier_s)
+    wait_s = metrics.wait_s(submit_s, schedule.began_s[chosen])
     if what == "wait_s":
         return np.sort(wait_s)
     if what == "response_s":
         return np.sort(metrics.response_s(submit_s, schedule.end_s[chosen]))
-    return np.sort(metrics.bounded_slowdown(wait_s, schedule.executed_s[chosen] + earlier_s, tau_s))
+    return np.sort(metrics.bounded_slowdown(wait_s, (schedule.executed_s + schedule.earlier_s)[chosen], tau_s))
 
 
 def _quantity_axis(axes: Axes, label: str, right: float, *, timed: bool) -> None:

@@ -158,7 +158,7 @@ def _longest(shown: Mapping[str, Schedule], colour: Colouring) -> float:
 def _measured(schedule: Schedule, colour: Colouring) -> Floats:
     """Return the wait or the length of each row."""
     work = schedule.workload
-    return work.runtime_s if colour == "length" else schedule.start_s - schedule.earlier_s - work.submit_s
+    return work.runtime_s if colour == "length" else schedule.began_s - work.submit_s
 
 
 def _inks(

@@ -269,8 +269,8 @@ def _executed(schedule: Schedule) -> dict[str, Column]:
     workload, outcome = schedule.workload, schedule.outcome
     started = ~np.isnan(schedule.start_s)
     return {
-        "wait_s": np.where(started, schedule.start_s - workload.submit_s, UNKNOWN),
-        "runtime_s": np.where(outcome == UNFINISHED, UNKNOWN, schedule.executed_s),
+        "wait_s": np.where(started, schedule.began_s - workload.submit_s, UNKNOWN),
+        "runtime_s": np.where(outcome == UNFINISHED, UNKNOWN, schedule.executed_s + schedule.earlier_s),
         "allocated_cores": np.where(started, workload.cores, UNKNOWN),
         "requested_cores": workload.cores,
         "status": np.select([outcome == COMPLETED, outcome == KILLED], [1, 0], 5),

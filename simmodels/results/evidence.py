@@ -57,11 +57,18 @@ class Evidence:
 
     @property
     def earlier_s(self) -> NDArray[np.float64]:
-        """Return float64[n], for how long each row had run when what was simulated began; it ran from its submit on."""
+        """Return float64[n], for how long each row had run when what was simulated began."""
         found, runs = np.zeros(len(self.start_s)), self.attempts
         ran = np.flatnonzero((runs.earlier_s > 0) & (runs.start_s == self.start_s[runs.row]))
         found[runs.row[ran]] = runs.earlier_s[ran]
         return found
+
+    @property
+    def began_s(self) -> NDArray[np.float64]:
+        """Return float64[n], when each row began to run: its start, unless it had run when what was simulated began."""
+        earlier_s, submit_s = self.earlier_s, self.workload.submit_s
+        exactly = earlier_s == self.start_s - submit_s  # the difference of both may not be, where times are fractions
+        return np.where(exactly, submit_s, self.start_s - earlier_s)
 
     @property
     def on(self) -> NDArray[np.int64]:

@@ -37,7 +37,7 @@ def of_jobs(
     e, work = evidence, evidence.workload
     start_s, executed_s = e.start_s, e.executed_s
     if e.window is not None:  # what ran when it began did not wait until then
-        start_s, executed_s = start_s - e.earlier_s, executed_s + e.earlier_s
+        start_s, executed_s = e.began_s, executed_s + e.earlier_s
     jobs = (work.submit_s, start_s, e.end_s, executed_s, work.runtime_s, work.cores)
     held = work.cores if e.listed is None else work.cores[e.attempts.row]
     busy = (e.attempts.start_s, e.attempts.end_s, held)

@@ -319,8 +319,13 @@ class Recorded(Guided):
         return first if self.window is None else max(first, self.window[0]), last
 
     @property
+    def began_s(self) -> NDArray[np.float64]:
+        """Return float64[n], when each row began to run: its start, unless it ran when a window began."""
+        return self._evidence().began_s
+
+    @property
     def earlier_s(self) -> NDArray[np.float64]:
-        """Return float64[n], for how long each row had run when what was simulated began: from its submit on."""
+        """Return float64[n], for how long each row had run when a window began."""
         return self._evidence().earlier_s
 
     @property

@@ -20,7 +20,7 @@ def job_table(evidence: Evidence) -> "pd.DataFrame":
         "job_id": work.job_id,
         "submit_s": work.submit_s,
         "start_s": e.start_s,
-        "wait_s": metrics.wait_s(work.submit_s, e.start_s - e.earlier_s),
+        "wait_s": metrics.wait_s(work.submit_s, e.began_s),
         "end_s": e.end_s,
         "response_s": metrics.response_s(work.submit_s, e.end_s),
         "executed_s": e.executed_s,

@@ -19,6 +19,8 @@ def test_jobs_that_are_not_in_the_window_do_not_wait_in_it(engine: Any) -> None:
 def test_a_job_that_runs_when_the_window_begins_has_not_waited(engine: Any) -> None:
     """Nor does the time before the window count for what the machine did."""
     jobs = {"submit_s": [0, 50], "runtime_s": [100, 10], "cores": [1, 1]}
+    ran = sm.simulate({**jobs, "submit_s": [0.1, 50]}, cores=1, window_s=(40, 200), engine=engine)
+    assert ran.jobs["wait_s"].tolist()[0] == 0, "nor by rounding"
     schedule = sm.simulate(jobs, cores=1, window_s=(40, 200), engine=engine).validate()
     assert schedule.jobs["wait_s"].tolist() == [0, 50]
     found = schedule.metrics()

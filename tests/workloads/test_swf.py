@@ -230,6 +230,15 @@ def test_a_schedule_is_written_with_its_waits_runs_and_fates(tmp_path: Path) -> 
     )
 
 
+def test_what_ran_when_a_window_began_is_written_as_started_at_its_submit(tmp_path: Path) -> None:
+    jobs = {"submit_s": [0.1, 50], "runtime_s": [100, 10], "cores": [1, 1]}
+    schedule = sm.simulate(jobs, cores=1, window_s=(40, 200))
+    write_swf(schedule, tmp_path / "window.swf")
+    written = read_swf(tmp_path / "window.swf")
+    assert written.extras["wait_s"].tolist() == pytest.approx([0, 50.1])
+    assert written.runtime_s.tolist() == pytest.approx([100, 10])
+
+
 def test_what_cannot_be_written_is_refused_and_leaves_the_old_file(tmp_path: Path) -> None:
     jobs = read_swf(written(tmp_path, DRAWN))
     before = (tmp_path / "log.swf").read_bytes()
