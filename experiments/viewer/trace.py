@@ -111,6 +111,7 @@ def _tracks(panel: Panel, window_s: tuple[float, float]) -> Iterator[Track]:
     runs = pd.DataFrame({"machine": machine, "row": boxes.row, "left_s": boxes.left_s, "right_s": boxes.right_s})
     runs = runs.assign(what=what).drop_duplicates(_RUN).sort_values(_RUN, ignore_index=True)
     edges, off = np.searchsorted(runs["machine"], np.arange(panel.top + 1)), _off(panel)
+    runs["wait_s"] = runs["left_s"] - (schedule.workload.submit_s + schedule.earlier_s)[runs["row"]]
     for number in range(panel.top if panel.by_machine else 1):
         part = runs.iloc[edges[number] : edges[number + 1]]
         row, left_s, right_s = (part[name].to_numpy() for name in ("row", "left_s", "right_s"))
@@ -120,14 +121,15 @@ def _tracks(panel: Panel, window_s: tuple[float, float]) -> Iterator[Track]:
         for place in range(int(lane.max(initial=0)) + 1):
             chosen = part[lane == place].sort_values(["left_s", "right_s"])
             slices = [
-                _job(schedule, *values) for values in zip(*(chosen[each] for each in [*_RUN[1:], "what"]), strict=True)
+                _job(schedule, *values)
+                for values in zip(*(chosen[each] for each in [*_RUN[1:], "what", "wait_s"]), strict=True)
             ]
             title = name if place == 0 else f"{name} ({place + 1})"
             slices += off.get(number, []) if place == 0 else []
             yield Track(1 + panel.cluster, title, sorted(slices, key=lambda each: (each.start_s, each.end_s)))
 
 
-def _job(schedule: Schedule, row: int, left_s: float, right_s: float, what: int) -> Slice:
+def _job(schedule: Schedule, row: int, left_s: float, right_s: float, what: int, wait_s: float) -> Slice:
     """Return an attempt of a job as a slice."""
     work = schedule.workload
     about: dict[str, Value] = {
@@ -135,7 +137,7 @@ def _job(schedule: Schedule, row: int, left_s: float, right_s: float, what: int)
         "user": int(work.user_id[row]),
         "cores": int(work.cores[row]),
         "submit_s": float(work.submit_s[row]),
-        "wait_s": float(left_s - work.submit_s[row]),
+        "wait_s": float(wait_s),
         "runtime_s": float(work.runtime_s[row]),
         "estimate_s": float(work.estimate_s[row]),
         "outcome": (*KINDS, "still running")[what],

@@ -121,6 +121,7 @@ def _add_rows(packed: Packed, schedule: Schedule) -> None:
     work = schedule.workload
     packed.add("job_id", work.job_id, delta=True)
     packed.add("submit_s", work.submit_s, delta=True)
+    packed.add("earlier_s", schedule.earlier_s)
     for name in ("runtime_s", "estimate_s", "cores", "user_id"):
         packed.add(name, getattr(work, name))
     packed.add("outcome", schedule.outcome)

@@ -133,6 +133,14 @@ def assert_attempts(schedule: sm.Schedule, read: Read) -> None:
     assert shown == wanted
 
 
+def test_what_ran_when_a_window_began_has_not_waited(tmp_path: Path) -> None:
+    jobs = {"submit_s": [0, 50], "runtime_s": [100, 10], "cores": [1, 1]}
+    write_trace(sm.simulate(jobs, cores=1, window_s=(40, 200)), tmp_path / "window.json")
+    events = json.loads((tmp_path / "window.json").read_text())["traceEvents"]
+    said = [each["args"] for each in events if "job" in each.get("args", {})]
+    assert {about["job"]: about["wait_s"] for about in said} == {1: 0, 2: 50}
+
+
 def test_counters_are_the_schedules_own(schedule: sm.Schedule, read: Read) -> None:
     low_s, high_s = (-np.inf, np.inf) if schedule.window is None else schedule.window
     for name, steps in (("jobs waiting", schedule.queue_length()), ("cores in use", schedule.cores_used())):

@@ -176,6 +176,15 @@ def test_a_search_shows_and_frames_the_job(page: Driver, schedule: sm.Schedule) 
         assert page.find_element("id", "found").text == f"no job {nobody}"
 
 
+def test_what_ran_when_a_window_began_has_not_waited(driver: Driver, tmp_path: Path) -> None:
+    jobs = {"submit_s": [0, 50], "runtime_s": [100, 10], "cores": [1, 1]}
+    write_view(sm.simulate(jobs, cores=1, window_s=(40, 200)), tmp_path / "window.html")
+    page = opened(driver, tmp_path / "window.html")
+    for job, wait in (("1", "(0 s)"), ("2", "(50 s)")):
+        search(page, job)
+        assert wait in page.find_element("css selector", '#picked dd[data-what="wait"]').text
+
+
 def test_a_search_for_a_user_shows_all_that_ran(page: Driver, schedule: sm.Schedule) -> None:
     search(page, "user 12")
     mine = schedule.workload.user_id == 12
