@@ -224,7 +224,7 @@ class Setup:
             raise RequestError(must_be("warm_jobs", f"less than the {jobs} jobs of {workload.name!r}", warm))
         sites = scenario.on or (Site(cores=workload.max_cores),)
         travel = [name for name in TRAVEL if name in self.options]
-        if travel and workload.is_rigid and not any("bid" in self._options(policy) for policy in policies):
+        if travel and workload.is_rigid:
             raise RequestError(f"{', '.join(travel)} without workflows", "leave it out, or add workflows")
         for policy in policies:
             options = self._options(policy)
