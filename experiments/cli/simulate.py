@@ -148,8 +148,10 @@ def _check(scenario: Scenario, setup: Setup, policies: Sequence[Policy], wanted:
 
 
 def _tie_warning(bid: Priority | None, scenario: Scenario) -> str:
-    """Return a warning of a bid that looks at value curves where no job loses value: all tasks bid the same."""
-    workflows = scenario.workload.workflows
+    """Return a warning of a bid, or an order, to which all are alike: no job loses value, or none says its user."""
+    work, workflows = scenario.workload, scenario.workload.workflows
+    if bid is not None and "fairshare" in bid.words and (work.user_id[work.known()] < 0).all():
+        return f"No job of {work.name} says its user: to {bid.name} all jobs are alike."
     asked = [name for name in (() if bid is None else bid.needs) if name in _OF_CURVES]
     if bid is None or not asked or not workflows:
         return ""
