@@ -192,7 +192,8 @@ def summary(schedule: Schedule) -> tuple[str, ...]:
     machines = sum(spec.machines for spec in clusters if spec.machines > 1)
     where += f" of {machines:,} machines" if machines else ""
     rows = "jobs" if work.tasks is None else "jobs and tasks"
-    sentences = [f"{len(work):,} {rows} of {work.name} on {where}."]
+    part = len(work) - int(str(schedule.about.get("left_out", 0)))
+    sentences = [f"{part:,} {rows} of {work.name} on {where}."]
     low_s, high_s = window_of(schedule)
     dates = _dates(schedule)
     if dates is None:

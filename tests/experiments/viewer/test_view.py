@@ -169,6 +169,11 @@ def test_times_are_dates_where_the_zero_is_known_and_gives_dates() -> None:
         assert (zero, "The chart shows 1.0 hours." in text) == (None, True)
 
 
+def test_a_window_is_of_the_jobs_that_take_part() -> None:
+    jobs = {"submit_s": [0, 5, 1000], "runtime_s": [10] * 3, "cores": [1] * 3}
+    assert summary(sm.simulate(jobs, on=1, window_s=(0, 100)))[0].startswith("2 jobs of ")
+
+
 def test_users_and_partitions_have_the_names_that_the_log_says() -> None:
     partitions = np.array(["gpu", "cpu", None, "gpu"], object)
     names = {"user": np.array(["ada", "bob", "ada", ""]), "partition_name": partitions}
