@@ -198,10 +198,10 @@ class Placer(Scheduler):
         """Return the jobs in the order in which a prediction lets them start, this one among them."""
         now, waiting = float(self.env.now), self.waiting
         line = waiting if any(each is job for each in waiting) else [*waiting, job]
+        if self.options.by_submission:
+            return line
         order = self.options.order_of_queue
-        return (
-            line if self.options.by_submission else sorted(line, key=lambda each: order.key(each, now, plainly=False))
-        )
+        return sorted(line, key=lambda each: order.key(each, now, plainly=False))
 
     def _withdraw(self, job: Job) -> None:
         slot = next((slot for slot, each in self._jobs.items() if each is job), -1)
