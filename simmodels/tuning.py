@@ -325,7 +325,7 @@ def replay_tuned(
         feedback = Feedback(
             _jobs_at(replay, np.arange(slots)), cores=cores, options=options, orders=tuple(strategy.choices)
         )
-    # The clock begins at the trace's zero, as in `simmodels.simulate`: periods that are over by then are not reported.
+    # The clock begins at the trace's zero, or with what comes before it: periods that are over then are not reported.
     passed = max(0, math.floor((float(submit_s.min(initial=0.0)) - from_s) / period_s))
     replay.run(from_s + passed * period_s)
     arrived = int(np.searchsorted(submit_s, from_s + passed * period_s))
