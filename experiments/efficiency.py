@@ -31,37 +31,37 @@ def efficiency(log: Workload) -> pd.DataFrame:
         that they used. If the log says what memory jobs asked for and used, ``memory asked for / used``, too: that of
         jobs of which it says both, weighted by their core-hours. Empty if no job used anything.
     """
-    used_h = np.where(log.known(), log.runtime_s * log.cores, 0.0) / HOUR
-    if not used_h.sum() > 0:
+    used_core_s = np.where(log.known(), log.runtime_s * log.cores, 0.0)
+    if not used_core_s.sum() > 0:
         return pd.DataFrame()
     users, of = np.unique(log.user_id, return_inverse=True)
-    most = np.argsort(-np.bincount(of, used_h), kind="stable")
+    most = np.argsort(-np.bincount(of, used_core_s), kind="stable")
     names = log.extras.get("user", log.user_id)
-    rows = [{"user": "all", **_measured(log, used_h, used_h > 0)}]
+    rows = [{"user": "all", **_measured(log, used_core_s, used_core_s > 0)}]
     for place in [each for each in most.tolist() if users[each] >= 0][:USERS]:
-        mine = (of == place) & (used_h > 0)
+        mine = (of == place) & (used_core_s > 0)
         if mine.any():
-            rows.append({"user": str(names[int(np.argmax(of == place))]), **_measured(log, used_h, mine)})
+            rows.append({"user": str(names[int(np.argmax(of == place))]), **_measured(log, used_core_s, mine)})
     return pd.DataFrame(rows)
 
 
-def _measured(log: Workload, used_h: Floats, mine: NDArray[np.bool_]) -> dict[str, Any]:
+def _measured(log: Workload, used_core_s: Floats, mine: NDArray[np.bool_]) -> dict[str, Any]:
     """Return the columns of some jobs."""
-    total_h = float(used_h[mine].sum())
-    found = {"jobs": int(mine.sum()), "core-hours": total_h, "share (%)": 100 * total_h / float(used_h.sum())}
-    return found | dict(_ratios(log, used_h, mine))
+    total = float(used_core_s[mine].sum())
+    found = {"jobs": int(mine.sum()), "core-hours": total / HOUR, "share (%)": 100 * total / float(used_core_s.sum())}
+    return found | dict(_ratios(log, used_core_s, mine))
 
 
-def _ratios(log: Workload, used_h: Floats, mine: NDArray[np.bool_]) -> Iterator[tuple[str, float]]:
+def _ratios(log: Workload, used_core_s: Floats, mine: NDArray[np.bool_]) -> Iterator[tuple[str, float]]:
     """Hand out what some jobs ask for as a multiple of what they use."""
     if not log.unlimited().all():
         limited = mine & ~log.unlimited()
-        yield "time asked for / used", _quotient(log.estimate_s[limited] * log.cores[limited] / HOUR, used_h[limited])
+        yield "time asked for / used", _quotient(log.estimate_s[limited] * log.cores[limited], used_core_s[limited])
     if all(name in log.numbers for name in _MEMORY):
         asked, used = (log.numbers[name].astype(np.float64) for name in _MEMORY)
         if (both := (asked > 0) & (used > 0)).any():
             said = mine & both
-            yield "memory asked for / used", _quotient(asked[said] * used_h[said], used[said] * used_h[said])
+            yield "memory asked for / used", _quotient(asked[said] * used_core_s[said], used[said] * used_core_s[said])
 
 
 def _quotient(asked: Floats, used: Floats) -> float:

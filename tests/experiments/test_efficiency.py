@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import simmodels as sm
@@ -43,6 +43,7 @@ def test_a_log_without_limits_or_memory_has_no_such_column_and_users_have_their_
     assert efficiency(sm.Workload.of({**columns, "runtime_s": [0, 0]})).empty
 
 
+@example([(8, 1, 2, 6), (28, 1, 7, 0), (30, 1, 6, 6)])  # as many core-seconds, which hours round otherwise
 @given(
     st.lists(st.tuples(st.integers(-1, 30), st.integers(1, 50), st.integers(1, 9), st.integers(-1, 14)), max_size=40)
 )
