@@ -14,6 +14,7 @@ that it compiles is not touched. All but the pipeline is not public, so `compile
 that it was tested with.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Final, NamedTuple
@@ -184,17 +185,6 @@ class _Library(JITCodeLibrary):
                 _link(module, self.bodies[name].bitcode, "available_externally")
         self._optimize_final_module()
 
-    def _called(self) -> Iterator[bytes]:
-        """Hand out the bitcode of the modules of all that it calls, in turn, each once."""
-        seen = set[str]()
-        names = _missing(self._final_module)
-        while names:
-            name = names.pop()
-            if name in self.bodies and name not in seen:
-                seen.add(name)
-                names += self.bodies[name].missing
-        return iter(dict.fromkeys(self.bodies[name].bitcode for name in sorted(seen)))
-
 
 class _Callee(_Library):
     """A function that compiled code calls: machine code is made of it where an entry needs it."""
@@ -228,8 +218,10 @@ class _Callee(_Library):
             module = self._final_module.clone()
             for each in _own(module):
                 each.linkage = "linkonce_odr"
-            for bitcode in self._called():
-                _link(module, bitcode, "linkonce_odr")
+            # LLVM leaves out what nothing in the module calls yet.
+            while missing := [name for name in _missing(module) if name in self.bodies]:
+                for name in missing:
+                    _link(module, self.bodies[name].bitcode, "linkonce_odr")
             self._shared_module = module
         return self._shared_module
 
@@ -243,6 +235,17 @@ class _Entry(_Library):
         self.parts = [_part_of(self.codegen, bitcode) for bitcode in self._called()]
         with _beside(self.codegen, self.parts):
             self._finalize_final_module()
+
+    def _called(self) -> Iterator[bytes]:
+        """Hand out the bitcode of the modules of all that it calls, in turn, each once."""
+        seen = set[str]()
+        names = _missing(self._final_module)
+        while names:
+            name = names.pop()
+            if name in self.bodies and name not in seen:
+                seen.add(name)
+                names += self.bodies[name].missing
+        return iter(dict.fromkeys(self.bodies[name].bitcode for name in sorted(seen)))
 
     def _get_module_for_linking(self) -> Any:  # noqa: ANN401  as above
         """Return the function by itself, of which numba keeps the names: compiled code calls its callee."""
@@ -403,6 +406,9 @@ class _Compiler(CompilerBase):
         self.state.targetctx = self.state.targetctx.subtarget(get_abi_sizeof=size_of)
 
     def _compile_core(self) -> Any:  # noqa: ANN401  numba's
+        # Numba numbers functions from 1 in each process: what two of them kept could have one name, and code find the
+        # wrong one by it.
+        self.state.func_id.unique_id = int.from_bytes(os.urandom(8), "big")
         with _spared():
             return super()._compile_core()
 

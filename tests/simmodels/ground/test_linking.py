@@ -276,3 +276,41 @@ def test_what_is_kept_is_linked_in_another_process(tmp_path: Path) -> None:
     assert run("caller") == (more, "1")
     assert run("caller", "user") == (more, "0")
     assert run("called") == (plain, "1")
+
+
+MADE = """
+import sys
+
+import numpy as np
+
+from simmodels.ground.compiled import compiled
+
+
+def made(factor):
+    @compiled
+    def long(x, n):
+        kept = np.zeros((n, 3))
+        for i in range(n):
+            kept[i, i % 3] = np.sqrt(x + i) * factor
+        shown = np.sort(kept.sum(axis=1))
+        return shown[::-1].copy(), np.argsort(shown)
+
+    @compiled
+    def caller(x, n):
+        return long(x, n)[0][0] + factor
+
+    return caller
+
+
+print(*(made(float(each))(0.0, 5) for each in sys.argv[1:]))
+"""
+
+
+def test_what_two_processes_kept_of_functions_of_one_name_does_not_get_mixed_up(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(MADE)
+    package = str(Path(simmodels.__file__).parent.parent)
+    env = {**os.environ, "PYTHONPATH": package, "SCHEDLAB_CACHE": str(tmp_path / "kept")}
+    for factors, found in (("2", "6.0"), ("2 30", "6.0 90.0"), ("30 2", "90.0 6.0")):
+        command = [sys.executable, "script.py", *factors.split()]
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == found
