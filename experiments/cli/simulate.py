@@ -147,19 +147,21 @@ def _check(scenario: Scenario, setup: Setup, policies: Sequence[Policy], wanted:
         )
 
 
-def _tie_warning(bid: Priority | None, scenario: Scenario) -> str:
+def _tie_warning(priority: Priority | None, scenario: Scenario) -> str:
     """Return a warning of a bid, or an order, to which all are alike: no job loses value, or none says its user."""
+    if priority is None:
+        return ""
     work, workflows = scenario.workload, scenario.workload.workflows
-    if bid is not None and "fairshare" in bid.words and (work.user_id[work.known()] < 0).all():
-        return f"No job of {work.name} says its user: to {bid.name} all jobs are alike."
-    asked = [name for name in (() if bid is None else bid.needs) if name in _OF_CURVES]
-    if bid is None or not asked or not workflows:
+    if "fairshare" in priority.words and (work.user_id[work.known()] < 0).all():
+        return f"No job of {work.name} says its user: to {priority.name} all jobs are alike."
+    asked = [name for name in priority.needs if name in _OF_CURVES]
+    if not asked or not workflows:
         return ""
     if any(workflow.curve.points[-1][0] < math.inf for workflow in workflows):
         return ""
     return (
-        f"{bid.name} looks at the {asked[0].replace('_', ' ')} of a job's value, and no job here ever loses any: tasks "
-        "may all bid the same, and go in order of submission; --curve says when jobs lose value"
+        f"{priority.name} looks at the {asked[0].replace('_', ' ')} of a job's value, and no job here ever loses any: "
+        "tasks may all bid the same, and go in order of submission; --curve says when jobs lose value"
     )
 
 

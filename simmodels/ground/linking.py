@@ -236,8 +236,8 @@ class _Entry(_Library):
         with _beside(self.codegen, self.parts):
             self._finalize_final_module()
 
-    def _called(self) -> Iterator[bytes]:
-        """Hand out the bitcode of the modules of all that it calls, in turn, each once."""
+    def _called(self) -> Iterable[bytes]:
+        """Return the bitcode of the modules of all that it calls, in turn, each once."""
         seen = set[str]()
         names = _missing(self._final_module)
         while names:
@@ -245,7 +245,7 @@ class _Entry(_Library):
             if name in self.bodies and name not in seen:
                 seen.add(name)
                 names += self.bodies[name].missing
-        return iter(dict.fromkeys(self.bodies[name].bitcode for name in sorted(seen)))
+        return dict.fromkeys(self.bodies[name].bitcode for name in sorted(seen))
 
     def _get_module_for_linking(self) -> Any:  # noqa: ANN401  as above
         """Return the function by itself, of which numba keeps the names: compiled code calls its callee."""
