@@ -38,6 +38,7 @@ from simmodels.entities.recorder import Recorder
 from simmodels.entities.router import ByColumn, EarliestStart, LeastLoaded, RoundRobin, Router
 from simmodels.entities.source import Source
 from simmodels.errors import (
+    ColumnError,
     FileFormatError,
     IllegalScheduleError,
     ImpossibleJobError,
@@ -90,6 +91,7 @@ __all__ = [
     "Checkpoints",
     "Cluster",
     "ClusterSpec",
+    "ColumnError",
     "Dependencies",
     "EarliestStart",
     "Ended",

@@ -152,6 +152,35 @@ class RequestError(SimModelsError, ValueError):
         return _said(self.what) + (f"; {printable(self.remedy)}" if self.remedy else "")
 
 
+class ColumnError(RequestError):
+    """A value in a column of a table that is not what it must be.
+
+    Parameters
+    ----------
+    column
+        The column.
+    row
+        The row, from 0.
+    expected, given
+        As for `must_be`.
+
+    Examples
+    --------
+    >>> import simmodels as sm
+    >>> try:
+    ...     sm.simulate({"submit_s": [0, "now"], "runtime_s": [10, 10], "cores": [1, 1]}, cores=1)
+    ... except sm.ColumnError as error:
+    ...     print(error.row)
+    1
+    """
+
+    def __init__(self, column: str, row: int, expected: str, given: object) -> None:
+        super().__init__(must_be(f"column {column}, row {row},", expected, given))
+        self.args = (column, row, expected, given)
+        self.row = row
+        self.in_row = must_be(f"column {column}", expected, given)  # for who knows a better place than its number
+
+
 class UnknownNameError(RequestError):
     """A name that no registry knows; the text offers the near ones.
 

@@ -1,6 +1,8 @@
 """Read: a workload from a file of any format that is known here, by its name and by how it begins."""
 
-from io import BytesIO
+import csv
+from io import BytesIO, TextIOWrapper
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Final
@@ -8,7 +10,7 @@ from typing import Final
 import pandas as pd
 import pyarrow as pa
 
-from simmodels.errors import FileFormatError, RequestError
+from simmodels.errors import ColumnError, FileFormatError, RequestError
 from simmodels.ground.files import as_path
 from simmodels.work.time_limits import NO_LIMIT, REQUESTED
 from simmodels.work.workload import Workload
@@ -124,6 +126,12 @@ def _of_csv(data: bytes) -> pd.DataFrame:
     return frame
 
 
+def _line_of(data: bytes, row: int) -> int | None:
+    """Return the number of the line at which a row of a table ends: empty lines are no rows, and names may have two."""
+    lines = csv.reader(TextIOWrapper(BytesIO(data), encoding="utf-8", newline=""))
+    return next(islice((lines.line_num for fields in lines if fields), row + 1, None))
+
+
 def _table(path: Path, name: str, *, parquet: bool) -> Workload:
     """Return the workload of a table; of a Parquet file that a schedule wrote, with the cores of its clusters."""
     data = read_whole(path)
@@ -132,5 +140,8 @@ def _table(path: Path, name: str, *, parquet: bool) -> Workload:
         if "runtime_s" in frame and "estimate_s" not in frame and REQUESTED not in frame:
             frame[REQUESTED] = NO_LIMIT  # runtimes stand for limits that nobody gave
         return Workload.from_frame(frame, name=name, max_cores=frame.attrs.get("cores"))
+    except ColumnError as error:
+        line, what = (None, error.what) if parquet else (_line_of(data, error.row), error.in_row)
+        raise FileFormatError(str(path), line, what) from error
     except (ValueError, OSError) as error:  # an error of ours, of pandas or of Arrow
         raise FileFormatError(str(path), None, " ".join(str(error).split())) from error

@@ -130,10 +130,19 @@ def read_rows(
     try:
         table = pd.read_csv(where, dtype=dict.fromkeys(texts, str))
         written = pd.read_csv(where, dtype=str, keep_default_na=False)  # in which NA and null are names
-        return table.assign(**{each: written[each].map(from_csv) for each in texts if each in table}), {}
+        known = {
+            str(each): written[each].map(from_csv) if each in texts else _as_numbers(table[each]) for each in table
+        }
+        return table.assign(**known), {}
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise FileFormatError(str(path), None, f"cannot be read: {reason.lower()}") from error
+
+
+def _as_numbers(column: Any) -> Any:  # noqa: ANN401  columns of pandas
+    """Return a column with its numbers as such: one text makes texts of all of them."""
+    numbers = pd.to_numeric(column, errors="coerce")
+    return numbers.astype(object).where(numbers.notna(), column)
 
 
 def rows_of(name: str, given: object, row: type[object], example: str) -> tuple[object, ...]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from simmodels.errors import RequestError, brief, must_be
+from simmodels.errors import ColumnError, RequestError, brief
 from simmodels.ground.later import pd
 
 COLUMNS: Final = ("job_id", "submit_s", "runtime_s", "estimate_s", "cores", "user_id")
@@ -46,23 +46,27 @@ def as_job_column(name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray
         raise RequestError(f"column {name} must be numbers (got {kind})", hint)
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         where = int(np.flatnonzero(~np.isfinite(given))[0])
-        raise RequestError(must_be(f"column {name}, row {where},", "a finite number", given[where]))
+        raise ColumnError(name, where, "a finite number", given[where])
     if name in _FLOATS:
         return frozen(given, np.float64)
     with np.errstate(invalid="ignore"):  # a number beyond int64 is refused below, in our words
         column = frozen(given, np.int64)
     if given.dtype.kind in "uf" and (column != given).any():
         where = int(np.flatnonzero(column != given)[0])
-        raise RequestError(must_be(f"column {name}, row {where},", "an integer of 64 bits", given[where]))
+        raise ColumnError(name, where, "an integer of 64 bits", given[where])
     return column
 
 
 def _numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
     """Return a column of objects or texts as an array of numbers, if each is one."""
-    for row, value in enumerate(values.tolist()):
-        if not isinstance(value, Real):
-            raise RequestError(must_be(f"column {name}, row {row},", "a number", value))
-    return np.array(values.tolist())
+    given = values.tolist()
+    others = [row for row, value in enumerate(given) if not isinstance(value, Real)]
+    if others:
+        # One text makes texts of all the numbers of a column: the first that is no number is meant.
+        no_number = pd.isna(pd.to_numeric(values[others].astype(object), errors="coerce"))
+        row = others[int(np.argmax(no_number))]
+        raise ColumnError(name, row, "a number", given[row])
+    return np.array(given)
 
 
 def as_extras(given: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.errors import RequestError, must_be
+from simmodels.errors import ColumnError, RequestError, must_be
 from simmodels.ground.arguments import listed
 from simmodels.ground.later import pd
 from simmodels.ground.plugins import plugin
@@ -76,5 +76,5 @@ def _limits(given: NDArray[Any], none: NDArray[np.bool_]) -> NDArray[Any]:
     bad = np.flatnonzero(~none & ~(asked > 0))
     if len(bad):
         expected = "a number of seconds > 0, or missing for a job without a limit, as others are"
-        raise RequestError(must_be(f"column estimate_s, row {bad[0]},", expected, given[bad[0]]))
+        raise ColumnError("estimate_s", int(bad[0]), expected, given[bad[0]])
     return asked

@@ -10,6 +10,7 @@ import pytest
 
 from simmodels import errors
 from simmodels.errors import (
+    ColumnError,
     FileFormatError,
     IllegalScheduleError,
     ImpossibleJobError,
@@ -30,6 +31,7 @@ CASES = [
     (SimModelsError("something"), "something"),
     (RequestError(must_be("cores", "an integer from 1", 0)), "cores must be an integer from 1 (got 0)"),
     (RequestError("two workloads of one name"), "two workloads of one name"),
+    (ColumnError("cores", 4, "an integer from 1", 0), "column cores, row 4, must be an integer from 1 (got 0)"),
     (
         UnknownNameError("order", "FCSF", ("FCFS", "LCFS")),
         "unknown order 'FCSF'; did you mean FCFS? known: FCFS, LCFS",

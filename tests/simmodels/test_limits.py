@@ -265,6 +265,9 @@ def test_limits_are_read_from_a_table_and_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("by,jobs\nuser,0\n")
     with pytest.raises(sm.FileFormatError, match=r"bad.csv.*jobs of each user must be an integer"):
         sm.Limits.of(tmp_path / "bad.csv")
+    (tmp_path / "bad.csv").write_text("by,value,jobs\nuser,1,2\nuser,2,x\n")
+    with pytest.raises(sm.FileFormatError, match=r"bad.csv: jobs of user 2 must be .*got 'x'"):
+        sm.Limits.of(tmp_path / "bad.csv")
     with pytest.raises(sm.FileFormatError, match="cannot be read: no such file"):
         sm.Limits.of(tmp_path / "none.csv")
     for text, error in (

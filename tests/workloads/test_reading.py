@@ -100,10 +100,12 @@ def test_a_schedule_written_as_a_table_is_a_workload_again(jobs: sm.Workload, tm
         ("submit_s,runtime_s,cores\n0,10\n0,1,2,3,4,5\n", "log.csv: Error tokenizing data"),
         ("submit_s,runtime_s,cores\n0,10,4,2\n", "log.csv: lines have more fields than there are names of columns; g"),
         ("submit_s,runtime_s,cores, cores\n0,10,4,2\n", "log.csv: column cores stands twice; name each column once"),
-        ("submit_s,runtime_s,cores\n0,10,many\n", "log.csv: column cores, row 0, must be a number (got 'many')"),
+        ("submit_s,runtime_s,cores\n0,10,many\n", "log.csv, line 2: column cores must be a number (got 'many')"),
         ("submit_s,runtime,cores\n0,10,4\n", "cores (got submit_s, runtime and cores; runtime_s missing)"),
         ("submit_s;runtime_s;cores\n0;10;4\n", "(got submit_s;runtime_s;cores; submit_s, runtime_s and cores missing)"),
-        ("submit_s,runtime_s,cores\n0,,1\n", "log.csv: column runtime_s, row 0, must be a finite number (got nan)"),
+        ("submit_s,runtime_s,cores\n0,,1\n", "log.csv, line 2: column runtime_s must be a finite number (got nan)"),
+        ('\nsubmit_s,runtime_s,cores,user\n0,1,1,"a\nb"\n\n0,1,?,c\n', "log.csv, line 6: column cores must be a nu"),
+        ("submit_s,runtime_s,cores\n0,1,1\n0,1,1.5\n", "log.csv, line 3: column cores must be an integer of 64 bits"),
     ],
 )
 def test_a_table_that_is_none_is_refused_with_its_name(tmp_path: Path, text: str, error: str) -> None:

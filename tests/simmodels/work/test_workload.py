@@ -134,6 +134,7 @@ def test_an_array_that_nobody_can_change_is_not_copied() -> None:
         ({"cores": [1, 2]}, "column cores has 2 rows; job_id has 3"),
         ({"runtime_s": [[1.0], [2.0], [3.0]]}, "column runtime_s has 2 dimensions; a column has one"),
         ({"cores": ["1", "2", "3"]}, "column cores, row 0, must be a number (got '1')"),
+        ({"cores": ["1", "many", "3"]}, "column cores, row 1, must be a number (got 'many')"),
         ({"cores": [1, None, 3]}, "column cores, row 1, must be a number (got None)"),
         ({"job_id": [1, 2**80, 3]}, "column job_id must be numbers (got object)"),
         ({"submit_s": pd.to_datetime(["2024-01-01"] * 3)}, "column submit_s must be numbers (got dates); ... of dates"),
