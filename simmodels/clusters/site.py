@@ -92,7 +92,7 @@ class Site:
             object.__setattr__(self, "capacity", table)
             if self.machines is None:
                 object.__setattr__(self, "machines", max(int(table.machines.max()), 1))
-        as_number("speed", self.speed, above=0)
+        object.__setattr__(self, "speed", as_number("speed", self.speed, above=0))
         if isinstance(self.machines, list | tuple):
             groups = groups_of(self.name, self.cores, self.machines, self.cores_per_machine, self.speed)
             object.__setattr__(self, "machines", groups)
@@ -191,7 +191,7 @@ class Site:
         speeds: list[float] = []
         for group in self.groups:
             sizes += [int(group.cores)] * group.count
-            speeds += [float(group.speed)] * group.count
+            speeds += [group.speed] * group.count
         return ClusterSpec.of_machines(self.name, self.kind, sizes, speeds, checkpoint_numbers(self.checkpoints))
 
     @property

@@ -42,7 +42,7 @@ class Machines:
         """Refuse numbers that no machines have."""
         as_integer("count", self.count, 1)
         as_integer("cores", self.cores, 1)
-        as_number("speed", self.speed, above=0)
+        object.__setattr__(self, "speed", as_number("speed", self.speed, above=0))
 
 
 def groups_of(

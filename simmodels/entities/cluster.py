@@ -104,7 +104,7 @@ class Cluster:
         kind: str | None = None,
         checkpoints: Checkpoints | None = None,
     ) -> None:
-        as_number("speed", speed, above=0)
+        speed = as_number("speed", speed, above=0)
         groups = groups_of(name, cores, machines, cores_per_machine, speed)
         made = [group for group in groups for _ in range(int(group.count))]
         self.env = as_instance("env", env, Environment)
@@ -114,11 +114,11 @@ class Cluster:
         self.cores: int = sum(int(each.cores) for each in made) if pool is None else pool
         self.kind = kind
         self.free_cores: int = self.cores
-        self.speed = min((each.speed for each in groups), default=float(speed))
+        self.speed = min((each.speed for each in groups), default=speed)
         """The speed of its slowest machine, by which schedulers predict how long a job takes."""
         self.machines = [self.machine_class(self, i, cores=int(each.cores)) for i, each in enumerate(made)]
         for machine, group in zip(self.machines, made, strict=True):
-            machine.speed = float(group.speed)
+            machine.speed = group.speed
             if machine.cores != group.cores:
                 raise RequestError(
                     f"machine {machine.index} of cluster {name!r} has {machine.cores} cores",
@@ -245,8 +245,12 @@ class Cluster:
         """
         speed = self.speed if speed is None else speed
         if self._progress or self._writes:
-            return duration_s(self._progress.left_of(job, whole_s), speed, self.checkpoints)
+            return duration_s(self.left_of(job, whole_s), speed, self.checkpoints)
         return whole_s if speed == 1.0 else whole_s / speed
+
+    def left_of(self, job: Job, whole_s: float) -> Left:
+        """Return what is left of a job, if all its work is `whole_s`, after what checkpoints saved."""
+        return self._progress.left_of(job, whole_s)
 
     @property
     def keeps_work(self) -> bool:
