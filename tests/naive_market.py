@@ -36,8 +36,11 @@ class NaiveTask:
     volume: float = 0.0
     follows: float = 0.0
     start: float | None = None
+    until: float = INF  # when it ends, if it runs
     end: float | None = None
     cluster: int | None = None
+    left: float = math.nan  # work that no checkpoint saved, if one did
+    back: float = 0.0  # what coming back to that takes
     places: dict[int, int] = field(default_factory=dict)  # machine and cores
     lost: list[float] = field(default_factory=list)  # when it lost its machine
     price: float | None = None
@@ -93,9 +96,11 @@ class NaiveAuction:
         changes: Sequence[tuple[float, dict[str, Any]]] = (),
         wakes: bool = False,
         machines: int = 1,
+        speeds: Sequence[float] = (1.0, 1.0, 1.0),
+        checkpoints: tuple[float, float, float] = (INF, 0.0, 0.0),  # interval, cost, and what coming back takes
         spans: Sequence[tuple[int, int, float, float]] = (),  # cluster, machine, when it is off, when on again
     ) -> None:
-        self.spans = spans
+        self.spans, self.speeds, self.checkpoints = spans, speeds, checkpoints
         self.room = [[cores // machines] * machines for cores, _ in clusters]  # free cores of each machine
         self.changes = list(changes)
         self.wakes = [at for at, _ in changes] if wakes else []
@@ -184,7 +189,7 @@ class NaiveAuction:
                 times.append(float(math.ceil(at)))
         for task in self._all():
             if task.start is not None:
-                times.append(task.start + task.runtime)
+                times.append(task.until)
             # Data are on their way as soon as the last predecessor has ended while its job was alive.
             if task.queued_at is not None:
                 times += [self._there(task, x) for x in self._takes(task.kind)]
@@ -192,7 +197,7 @@ class NaiveAuction:
 
     def _instant(self, now: float) -> None:
         for task in self._all():
-            if task.start is not None and not task.ended and task.start + task.runtime == now:
+            if task.start is not None and not task.ended and task.until == now:
                 task.end = now
                 self._leave(task)
         self._power(now)
@@ -225,6 +230,7 @@ class NaiveAuction:
         for task in self._all():
             if any(self._is_off(task.cluster, machine, now) for machine in task.places):
                 self._leave(task)
+                self._save(task, now)
                 task.lost.append(now)
                 task.start = task.cluster = None
                 task.gone = self.state[task.job] != "active"
@@ -233,9 +239,26 @@ class NaiveAuction:
             for x, room in enumerate(self.room)
         ]
 
+    def _lasts(self, task: NaiveTask, cluster: int) -> float:
+        """Return how long a task would run on a cluster: a checkpoint comes after each interval but the last."""
+        interval, cost, _ = self.checkpoints
+        work = task.runtime if math.isnan(task.left) else task.left
+        writes = math.ceil(work / interval) - 1 if interval < INF else 0
+        return task.back + work / self.speeds[cluster] + writes * cost
+
+    def _save(self, task: NaiveTask, now: float) -> None:
+        """Note what is left of a task that is lost: its whole intervals are saved."""
+        interval, cost, back = self.checkpoints
+        speed, worked = self.speeds[task.cluster], now - task.start - task.back
+        count = int(worked // (interval / speed + cost)) if interval < INF and worked > 0 else 0
+        if count:
+            task.left = (task.runtime if math.isnan(task.left) else task.left) - count * interval
+            task.back = back
+
     def _enter(self, task: NaiveTask, cluster: int, now: float) -> None:
         """Start a task on the lowest machines with free cores."""
         task.start, task.cluster, left = now, cluster, task.cores
+        task.until = now + self._lasts(task, cluster)
         self.free[cluster] -= task.cores
         for machine, cores in enumerate(self.room[cluster]):
             taken = 0 if self._is_off(cluster, machine, now) else min(cores, left)
@@ -295,14 +318,14 @@ class NaiveAuction:
         for turn, (_, job, number) in enumerate(bids):
             task = self.tasks[job][number]
             there = [x for x in self._takes(task.kind) if self._there(task, x) <= now]
-            if held is not None and now + task.runtime > held[0] and task.cores > extra:
+            if held is not None and held[0] < now + self._lasts(task, held[1]) and task.cores > extra:
                 there = [x for x in there if x != held[1]]
             best = max(there, key=lambda x: (self.free[x], -x), default=None)
             fitting = [x for x in there if self.free[x] >= task.cores]
             if self.fit == "best" and fitting:
                 best = min(fitting, key=lambda x: (self.free[x], x))
             if best is not None and self.free[best] >= task.cores:
-                if held is not None and best == held[1] and now + task.runtime > held[0]:
+                if held is not None and best == held[1] and now + self._lasts(task, best) > held[0]:
                     extra -= task.cores
                 self._enter(task, best, now)
                 if self.backfilling == "none":  # a price is that of the next in line
@@ -318,12 +341,12 @@ class NaiveAuction:
     def _free_at(self, cluster: int, at: float) -> int:
         """Return the free cores of a cluster at an instant to come, if nothing else starts."""
         runs = [t for t in self._all() if t.start is not None and not t.ended and t.cluster == cluster]
-        return self.free[cluster] + sum(t.cores for t in runs if t.start + t.runtime <= at)
+        return self.free[cluster] + sum(t.cores for t in runs if t.until <= at)
 
     def _first_start(self, task: NaiveTask, cluster: int, now: float) -> float:
         """Return when a task could start on a cluster, if nothing else does."""
         first = max(now, self._there(task, cluster))
-        ends = [t.start + t.runtime for t in self._all() if t.start is not None and not t.ended]
+        ends = [t.until for t in self._all() if t.start is not None and not t.ended]
         times = sorted({first, *(at for at in ends if at > first)})
         return next((at for at in times if self._free_at(cluster, at) >= task.cores), INF)
 

@@ -117,6 +117,7 @@ class Auctioneer(Router):
         self._draw_seed: int | None = None  # made when a bid first asks for it
         speeds, seed = [cluster.speed for cluster in self.clusters], self._seed(self.options.bid)
         self._state = open_auction(self.options, self._kinds, speeds=speeds, seed=seed)
+        self.note_lengths()
         self._jobs = AuctionJobs(self._state, self._kinds)
         self._events = np.empty((2, 64), np.int64)  # what ended and what came, then what starts and where
         self.changes = 0
@@ -335,6 +336,12 @@ class Auctioneer(Router):
         self._powered[self._place[machine.cluster]] += more
         self._ring()
 
+    def note_lengths(self) -> None:
+        """Take note of how checkpoints are written: what waits takes as long."""
+        for place, cluster in enumerate(self.clusters):
+            saving = cluster.checkpoints
+            self._state.interval[place], self._state.cost[place] = saving.interval_s, saving.cost_s
+
     # -- the process ----------------------------------------------------------------------------------
 
     def _note_due(self) -> None:
@@ -350,7 +357,8 @@ class Auctioneer(Router):
                 auction_events.add_free(state, place, cores)
             self._powered = [0] * len(self.clusters)
         for number in self._lost:
-            auction_events.lose(state, number, now)
+            left = self.clusters[0].left_of(self._jobs.run_of(number), state.runtime[number])  # on whichever it ran
+            auction_events.lose(state, number, float(left.work_s), float(left.restart_s), now)
         if self._forwarding is not None:
             self._forwarding.count_free(self._ended)
         undone = self._jobs.may_be_done(self._ended, self._arrived, now) if self._observers_of_done else ()

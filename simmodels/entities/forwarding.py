@@ -100,7 +100,7 @@ class Forwarding:
             if offers:
                 self._send(number, run, min(offers)[-1])
             else:  # its data have not arrived where it fits
-                auction_events.lose(self._state, number, now)
+                auction_events.take_back(self._state, number, now)
 
     def _send_by_place(self, runs: dict[int, Job], now: float) -> None:
         """Send the task with the best offer of all again and again; what is offered by the place changes by it."""
@@ -110,7 +110,7 @@ class Forwarding:
             if made:
                 offers[number] = made
             else:  # its data have not arrived where it fits
-                auction_events.lose(self._state, number, now)
+                auction_events.take_back(self._state, number, now)
         while offers:
             number = min(offers, key=lambda each: (min(offers[each].values()), each))
             place = min(offers.pop(number).values())[-1]
@@ -173,7 +173,7 @@ class Forwarding:
         for sent in self.waiting():
             if self._state.state[self._state.job[sent.number]] != ACTIVE:
                 self.into[sent.place].withdraw(sent.run)
-                auction_events.lose(self._state, sent.number, now)
+                auction_events.take_back(self._state, sent.number, now)
                 del self._sent[id(sent.run)]
 
 

@@ -108,13 +108,20 @@ def _vacate(auction, task):
         auction.free[auction.cluster[task]] += auction.cores[task]
     kind = auction.kind[task]
     auction.busy_cores[kind] -= auction.cores[task]
-    auction.busy_until[kind] -= auction.cores[task] * (auction.start[task] + auction.runtime[task])
+    auction.busy_until[kind] -= auction.cores[task] * auction.until[task]
     if auction.busy_cores[kind] == 0:
         auction.busy_until[kind] = 0.0  # nothing is left of what was rounded
 
 
 @compiled
-def lose(auction, task, now):
+def lose(auction, task, undone, restart, now):
+    """Let a task wait again that lost its machine, with what is left of it, and what coming back to that takes."""
+    auction.undone[task], auction.restart[task] = undone, restart
+    take_back(auction, task, now)
+
+
+@compiled
+def take_back(auction, task, now):
     """Let a task whose run came to nothing wait again, unless its job is gone."""
     _vacate(auction, task)
     if auction.backfilling == EASY:
@@ -163,7 +170,8 @@ def projected_factor(auction, job, now):
     for task in range(auction.first_task[job], auction.first_task[job + 1]):
         kind = auction.kind[task]
         # What runs still takes the sum of cores x (end - now): both parts of it are kept as sums.
-        ahead = auction.promised[kind] + max(auction.busy_until[kind] - now * auction.busy_cores[kind], 0.0)
+        runs = max(auction.busy_until[kind] - now * auction.busy_cores[kind], 0.0)
+        ahead = auction.promised[kind] / auction.pace[kind] + runs
         behind = max(behind, ahead / auction.size[kind])
     slr = (auction.critical_path[job] + behind / auction.tick) / auction.critical_path[job]
     return factor_at(slr, auction.slr, auction.factor, auction.first_point[job], auction.first_point[job + 1])

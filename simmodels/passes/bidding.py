@@ -284,7 +284,7 @@ def promise(auction, task, sign):
     """Count the work of a task that is to start (1), or is not any more (-1)."""
     kind, cores = auction.kind[task], sign * auction.cores[task]
     auction.promised_cores[kind] += cores
-    auction.promised[kind] += auction.runtime[task] * cores
+    auction.promised[kind] += auction.undone[task] * cores
     if auction.promised_cores[kind] == 0:
         auction.promised[kind] = 0.0  # nothing is left of what was rounded
 
@@ -293,6 +293,7 @@ def promise(auction, task, sign):
 def _start(auction, task, cluster, now):
     auction.phase[task] = RUNNING
     auction.start[task] = now
+    auction.until[task] = end_on(auction, task, cluster, now)
     auction.cluster[task] = cluster
     if not auction.forward:
         auction.free[cluster] -= auction.cores[task]
@@ -300,7 +301,7 @@ def _start(auction, task, cluster, now):
     # Work moves from what is promised to what runs.
     promise(auction, task, -1)
     auction.busy_cores[kind] += auction.cores[task]
-    auction.busy_until[kind] += auction.cores[task] * (now + auction.runtime[task])
+    auction.busy_until[kind] += auction.cores[task] * auction.until[task]
     if auction.backfilling == EASY:
         note_running(auction, task)
     if auction.placed_size == auction.placed.size:

@@ -4,6 +4,7 @@ import numpy as np
 
 from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import INT64_MIN
+from simmodels.passes.checkpointing import lasts
 from simmodels.structures.agenda import pop, push
 from simmodels.structures.arrays import grown
 from simmodels.structures.auction_state import BY_CLUSTER, RUNNING
@@ -22,8 +23,9 @@ def arrival_on(auction, task, cluster):
 
 @compiled
 def end_on(auction, task, cluster, start):
-    """Return when a task ends that starts on a cluster: at the speed of the slowest machine, for EASY's promise."""
-    return start + auction.runtime[task] / auction.speed[cluster]
+    """Return when a task ends that starts on a cluster, with its checkpoints: at the speed of the slowest machine."""
+    of_cluster = auction.speed[cluster], auction.interval[cluster], auction.cost[cluster]
+    return start + lasts(auction.undone[task], auction.restart[task], 0.0, *of_cluster)
 
 
 @compiled
@@ -84,8 +86,7 @@ def note_running(auction, task):
     if auction.ends_size == auction.ends_time.size:
         auction.ends_time = grown(auction.ends_time, 2 * auction.ends_size)
         auction.ends_task = grown(auction.ends_task, 2 * auction.ends_size)
-    end = end_on(auction, task, auction.cluster[task], auction.start[task])
-    push(auction.ends_time, auction.ends_task, auction.ends_size, end, task)
+    push(auction.ends_time, auction.ends_task, auction.ends_size, auction.until[task], task)
     auction.ends_size += 1
 
 

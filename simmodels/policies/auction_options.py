@@ -268,7 +268,8 @@ def open_auction(options: AuctionOptions, kinds: Kinds, *, speeds: Sequence[floa
     free = np.array([cores for cores, _ in kinds.clusters], np.int64)
     size = np.maximum(offers @ free, 1)
     speed, rules = np.array(speeds or [1.0] * len(free)), rules_of(options, kinds, seed=seed)
-    made: AuctionState = new_auction_state(free, speed, offers, kinds.apart(), size, rules)
+    pace = offers @ (free * speed) / size
+    made: AuctionState = new_auction_state(free, speed, offers, kinds.apart(), size, pace, rules)
     return made
 
 

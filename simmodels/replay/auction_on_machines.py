@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from simmodels.clusters.checkpoints import checkpoint_numbers
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.model import Model
 from simmodels.passes.auction_events import add_free, all_waiting
@@ -34,6 +35,7 @@ class Auction(ReplayOnMachines):
         kinds = Kinds([(site.size, site.kind) for site in platform.sites])
         speeds = [min(site.spec.speeds, default=1.0) for site in platform.sites]
         self.state = open_auction(options, kinds, speeds=speeds, seed=model.seed)
+        self.state.interval[:], self.state.cost[:], _ = checkpoint_numbers(platform.sites[0].checkpoints)
         self.known = WorkflowColumns(work.workflows, options, kinds)
         self.known.into(self.state)
         # The auction knows all cores of a cluster; those of machines that are off at the begin are taken away.
@@ -101,7 +103,7 @@ class Auction(ReplayOnMachines):
         """Return float64[tasks] twice, when those that run began, and when they end; NaN for the others."""
         start_s, end_s = self._by_task("start"), self._by_task("end")
         start_s[~np.isnan(end_s)] = np.nan  # what has ended does not run
-        return start_s, start_s + self.model.work.runtime_s
+        return start_s, self._by_task("until")
 
     def _copied(self) -> Self:
         """Return another one that is where this one is."""

@@ -264,7 +264,7 @@ def _take_note(queue, auction, placer, runs, states, speed, more, lost, now):
         for cluster in range(more.size):
             auction_events.add_free(auction, cluster, more[cluster])
         for task in lost:
-            auction_events.lose(auction, task, now)
+            auction_events.lose(auction, task, runs.undone[task], runs.restart[task], now)
     elif placer is not None:
         is_open = switching.is_open(states)
         if lost.size or placement_events.differs(placer, is_open):

@@ -57,8 +57,11 @@ AUCTION_STATE: Final = Structure(
         ("successor_sum", F1, "task"),  # core-ticks
         ("delay", F1, "task"),  # seconds that its data travel
         ("missing", I1, "task"),  # predecessors that have not ended
+        ("undone", F1, "task"),  # of the runtime: what no checkpoint saved
+        ("restart", F1, "task", 0.0),  # seconds that coming back to that takes
         ("phase", C1, "task", COMING),
         ("start", F1, "task", np.nan),
+        ("until", F1, "task", np.nan),  # when it ends that runs, as far as is known
         ("end", F1, "task", np.nan),
         ("cluster", I1, "task", -1),
         ("price", F1, "task", np.nan),
@@ -98,9 +101,12 @@ AUCTION_STATE: Final = Structure(
         # the clusters
         ("free", I1),
         ("speed", F1),  # of the slowest machine
+        ("interval", F1),  # how checkpoints are written, see `simmodels.passes.checkpointing`
+        ("cost", F1),
         ("offers", B2),  # [kind, cluster]
         ("apart", B2),  # [kind, kind]
         ("size", I1),  # cores that a kind can have, of all its clusters
+        ("pace", F1),  # the speed of these on average
         # the queues
         ("group", I1),  # by kind
         ("heap", I2),  # [group, entry]
@@ -198,16 +204,17 @@ class AuctionRules(NamedTuple):
 
 
 @compiled
-def new_auction_state(free, speed, offers, apart, size, rules):
+def new_auction_state(free, speed, offers, apart, size, pace, rules):
     """Return the state of an auction that knows no job yet; see `simmodels.passes.auction_events` for who calls it."""
     made = structref.new(AUCTION_STATE)
     _lengthen_tasks(made, 1)
     _lengthen_jobs(made, 1)
     made.free = free
     made.speed = speed
+    made.interval, made.cost = np.full(speed.size, np.inf), np.zeros(speed.size)
     made.offers = offers
     made.apart = apart
-    made.size = size
+    made.size, made.pace = size, pace
     made.fresh = np.empty(64, np.int64)
     made.data_time = np.empty(64)
     made.data_task = np.empty(64, np.int64)
@@ -300,6 +307,7 @@ def append(auction, tasks, edges, jobs, points):
     edge, edges, point, points = auction.first_successor[n], successor.size, auction.first_point[k], slr.size
     _make_room(auction, rows, edges, more, points)
     put(auction.runtime, n, runtime, rows)
+    put(auction.undone, n, runtime, rows)
     put(auction.cores, n, cores, rows)
     put(auction.kind, n, kind, rows)
     put(auction.rank, n, rank, rows)
@@ -340,7 +348,7 @@ def append_rigid(auction, submit, length, cores, kind, ccr):
     n, k, point = auction.tasks, auction.jobs, auction.first_point[auction.jobs]
     runtime = length / auction.tick
     _make_room(auction, 1, 0, 1, len(_FOREVER))
-    auction.runtime[n], auction.cores[n], auction.kind[n] = length, cores, kind
+    auction.runtime[n], auction.undone[n], auction.cores[n], auction.kind[n] = length, length, cores, kind
     auction.rank[n], auction.successor_sum[n] = runtime, runtime * cores
     auction.delay[n] = np.ceil(ccr * runtime) * auction.tick
     auction.job[n], auction.missing[n] = k, 0

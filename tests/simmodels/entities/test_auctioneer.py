@@ -104,20 +104,34 @@ OFF = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 50
     rules=RULES,
     sizes=st.sampled_from([[(4, "A"), (4, "B")], [(6, None), (4, "B")], [(8, None), (4, None)]]),
     off=OFF,
+    saving=st.sampled_from([(math.inf, 0, 0), (3, 1, 2), (2, 0, 1)]),
+    speeds=st.sampled_from([(1, 1), (1, 1), (2, 1), (0.5, 2)]),
 )
-@settings(max_examples=150)
+@settings(max_examples=300)
 def test_an_auction_on_machines_is_the_plain_one(
-    jobs: list[sm.Workflow], bid: str, rules: dict[str, Any], sizes: list[tuple[int, Any]], off: list[tuple[int, ...]]
+    jobs: list[sm.Workflow],
+    bid: str,
+    rules: dict[str, Any],
+    sizes: list[tuple[int, Any]],
+    off: list[tuple[int, ...]],
+    saving: tuple[float, float, float],
+    speeds: tuple[float, float],
 ) -> None:
     rules = {**rules, "end": "drain"}
     spans: list[tuple[int, int, float, float]] = []
     for cluster, machine, off_s, length_s in sorted(off):  # spans of a machine do not overlap, nor touch
         if not any((cluster, machine) == (c, m) and off_s <= on for c, m, _, on in spans):
             spans.append((cluster, machine, off_s, off_s + length_s))
-    plain = NaiveAuction(jobs, sizes, bid, machines=2, spans=spans, **rules)
+    plain = NaiveAuction(jobs, sizes, bid, machines=2, spans=spans, speeds=speeds, checkpoints=saving, **rules)
     env = sm.Environment()
     places = [
-        sm.Cluster(env, str(i), machines=2, cores_per_machine=cores // 2, kind=kind)
+        sm.Cluster(
+            env,
+            str(i),
+            machines=[sm.Machines(2, cores // 2, speeds[i])],
+            kind=kind,
+            checkpoints=sm.Checkpoints(*saving),
+        )
         for i, (cores, kind) in enumerate(sizes)
     ]
     for i, machine, off_s, on_s in spans:

@@ -41,6 +41,23 @@ def test_easy_keeps_its_promise_at_the_speed_of_the_machines(engine: Any) -> Non
     assert schedule.start_s.tolist() == [0, 5, 3, 10]
 
 
+def test_easy_keeps_its_promise_with_the_checkpoints_of_what_runs(engine: Any) -> None:  # noqa: ANN401
+    # The first writes three, and ends at 16; the third writes one and the last two, and ends at 16, too.
+    jobs = [job(0, 10, 2, curve=LONG), job(0, 10, 4, curve=LONG), job(3, 4, 1, curve=LONG), job(3, 9, 1, curve=LONG)]
+    site = sm.Site(name="a", cores_per_machine=4, machines=1, checkpoints=sm.Checkpoints(3, 2))
+    schedule = sm.simulate(jobs, on=site, bid="FIFO", backfilling="easy", engine=engine).validate()
+    assert schedule.start_s.tolist() == [0, 16, 3, 3]
+    assert schedule.end_s.tolist() == [16, 32, 9, 16]
+
+
+def test_admission_expects_work_at_the_speed_of_the_machines(engine: Any) -> None:  # noqa: ANN401
+    # Behind the 20 s of the first the second hopes for an SLR of (40 + 20) / 40; at speed 1 it would be worth nothing.
+    jobs = [sm.Workflow(number, 0.0, [40.0], 1, curve=sm.ValueCurve.linear(1, 2)) for number in (1, 2)]
+    site = sm.Site(name="a", machines=[sm.Machines(1, 1, 2)])
+    schedule = sm.simulate(jobs, on=site, bid="FIFO", admission=0.5, engine=engine).validate()
+    assert schedule.end_s.tolist() == [20, 40]
+
+
 # -- any ----------------------------------------------------------------------------------------------
 
 
