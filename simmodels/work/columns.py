@@ -49,9 +49,11 @@ def as_job_column(name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray
         raise ColumnError(name, where, "a finite number", given[where])
     if name in _FLOATS:
         return frozen(given, np.float64)
+    if given.dtype.kind in "ib":
+        return frozen(given, np.int64)
     with np.errstate(invalid="ignore"):  # a number beyond int64 is refused below, in our words
         column = frozen(given, np.int64)
-    if given.dtype.kind in "uf" and (column != given).any():
+    if (column != given).any():
         where = int(np.flatnonzero(column != given)[0])
         raise ColumnError(name, where, "an integer of 64 bits", given[where])
     return column

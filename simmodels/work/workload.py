@@ -119,13 +119,11 @@ class Workload(Guided):
 
     def __post_init__(self) -> None:
         """Make the columns read-only arrays of their types, and check their lengths."""
-        object.__setattr__(self, "job_id", as_job_column("job_id", self.job_id))
-        rows = len(self.job_id)
         if self.user_id is None:
-            object.__setattr__(self, "user_id", np.full(rows, -1, dtype=np.int64))
+            object.__setattr__(self, "user_id", np.full(np.shape(self.job_id), -1, dtype=np.int64))
         for name in COLUMNS:
             object.__setattr__(self, name, as_job_column(name, getattr(self, name)))
-        extras = as_extras(self.extras)
+        extras, rows = as_extras(self.extras), len(self.job_id)
         for name, column in [*((c, getattr(self, c)) for c in COLUMNS), *extras.items()]:
             if len(column) != rows:
                 raise RequestError(f"column {name} has {len(column)} rows", f"job_id has {rows}")
