@@ -1,11 +1,43 @@
 """Dates: when something was, on the clocks of the place, if the log says what date its zero is."""
 
 import math
+from contextlib import suppress
 from datetime import datetime
 
-from simmodels import DAY, Workload
-from simmodels.ground.durations import duration
+from simmodels import DAY, RequestError, Workload
+from simmodels.errors import must_be
+from simmodels.ground.durations import duration, seconds
 from workloads.swf import ahead_of_utc_s, zone_of
+
+
+def as_time(text: str, name: str) -> float | datetime:
+    """Return a time of a log as it was given, which errors call `name`: in seconds since the log's zero, or as a date.
+
+    Raises
+    ------
+    RequestError
+        It is neither.
+    """
+    with suppress(ValueError):
+        return datetime.fromisoformat(text) if "-" in text else seconds(text)
+    raise RequestError(
+        must_be(name, "a time since the log's zero, such as 40d or 36h, or a date: 2026-11-24T12:00", text)
+    )
+
+
+def seconds_of(log: Workload, time: float | datetime, name: str) -> float:
+    """Return a time of a log, which errors call `name`, in seconds since the log's zero; a date is in its time zone.
+
+    Raises
+    ------
+    RequestError
+        It is a date, and the log does not say when it began.
+    """
+    if not isinstance(time, datetime):
+        return time
+    if log.start_unix_s is None:
+        raise RequestError(f"{name} {time}: {log.name} does not say when it began", "give a time since its zero")
+    return time.replace(tzinfo=time.tzinfo or zone_of(log)).timestamp() - log.start_unix_s
 
 
 def date_of(log: Workload, time_s: float) -> datetime | None:

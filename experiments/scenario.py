@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from experiments.calibration import doubt_of_limits, doubt_of_size, lanes_of
 from experiments.capacity_source import CapacitySource
-from experiments.dates import instant_of
+from experiments.dates import instant_of, seconds_of
 from experiments.inputs import WorkloadFile, count_of, introduced
 from experiments.option import SHARED, SUPPLY, WHERE, Group, Option, flag_of
 from experiments.policy import TARGETED
@@ -125,9 +126,10 @@ class ScenarioRequest:
         where these are more than the machine has (--cores), they share it.
     site
         What is said of all clusters alike.
-    from_s
-        Where the simulated interval begins, such as 7d; jobs submitted before that would still run are running then.
-    until_s
+    from_
+        Where the simulated interval begins, such as 7d, or a date (2026-11-24T12:00, in the log's time zone); jobs
+        submitted before that would still run are running then.
+    until
         Where the simulated interval ends.
     capacity_source
         How many machines of each cluster there are over time; None: all, always.
@@ -163,8 +165,8 @@ class ScenarioRequest:
         Option(WHERE, "NxCORES:KIND,...", "one of --cores, or of 64 for workflows", parse=parse_clusters),
     ] = None
     site: SiteOptions = SiteOptions()
-    from_s: Annotated[float | None, Option(WHERE, default="the first submission")] = None
-    until_s: Annotated[float | None, Option(WHERE, default="the last submission")] = None
+    from_: Annotated[float | datetime | None, Option(WHERE, flags=("--from",), default="the first submission")] = None
+    until: Annotated[float | datetime | None, Option(WHERE, default="the last submission")] = None
     capacity_source: CapacitySource | None = None
     checkpoint_cost_s: Annotated[float | None, Option(SUPPLY, default="no checkpoints; on notice 0")] = None
     checkpoint_every_s: Annotated[float | None, Option(SUPPLY, default="only on notice")] = None
@@ -211,7 +213,7 @@ class ScenarioRequest:
             raise RequestError(
                 "--reference has no effect", "choose a heuristic with targets (TargetStretch, TargetAsap, ...)"
             )
-        if (found.from_s, found.until_s) != (None, None) and not found.windowed:
+        if (found.from_, found.until) != (None, None) and not found.windowed:
             what = "--from and --until do not go with workflows, a bid or a router"
             raise RequestError(what, "simulate a log alone, in one queue or by one placer")
         return found
@@ -248,7 +250,7 @@ class ScenarioRequest:
     def windowed(self) -> bool:
         """Whether a window is simulated: of a log alone, in one queue or by one placer."""
         alone = self.folder is None and self.one_scheduler
-        return alone and (self.capacity_source is not None or (self.from_s, self.until_s) != (None, None))
+        return alone and (self.capacity_source is not None or (self.from_, self.until) != (None, None))
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -428,7 +430,8 @@ class ScenarioRequest:
 
     def _window(self, log: Workload) -> tuple[float, float]:
         """Return the window: by default from the first submission (but of jobs that ran before) to the last one."""
-        begin, end = self.from_s, self.until_s
+        begin = None if self.from_ is None else seconds_of(log, self.from_, "--from")
+        end = None if self.until is None else seconds_of(log, self.until, "--until")
         ran = log.extras["running"].astype(bool) if "running" in log.extras else np.zeros(len(log), np.bool_)
         submit_s = log.submit_s if ran.all() else log.submit_s[~ran]
         found = (float(submit_s.min()) if begin is None else begin, float(submit_s.max()) + 1 if end is None else end)

@@ -11,7 +11,7 @@ import numpy as np
 
 from experiments.cli.derive import command
 from experiments.cli.output import DONE, command_line, print_json, print_line, print_note, print_warning
-from experiments.dates import instant_of
+from experiments.dates import instant_of, seconds_of
 from experiments.fitting import idle_limits, with_fitted
 from experiments.forecasting import Futures, Present
 from experiments.inputs import WorkloadFile, count_of, notes_of
@@ -24,7 +24,6 @@ from simmodels.errors import must_be
 from simmodels.ground.durations import seconds, span
 from simmodels.ground.numbers import as_integer, as_number
 from simmodels.policies.queue_options import QueueOptions
-from workloads.swf import zone_of
 
 _PANEL: Final = "What is asked"
 _MOST_FUTURES: Final = 100_000
@@ -33,7 +32,7 @@ _MOST_FUTURES: Final = 100_000
 def forecast(
     *,
     file: WorkloadFile,
-    at: Annotated[str, Option(_PANEL, "TIME")],
+    at: Annotated[float | datetime, Option(_PANEL)],
     job: Annotated[int | None, Option(_PANEL, "ID")] = None,
     new: Annotated[str | None, Option(_PANEL, "CORES,LIMIT[,COLUMN=VALUE]")] = None,
     futures: Annotated[int, Option(_PANEL)] = 1000,
@@ -172,28 +171,13 @@ def _correction(levels: Levels) -> str:
     )
 
 
-def _instant(text: str, log: Workload) -> float:
-    """Return an instant, in seconds since the log's zero: a duration, or a date if the log says when it began.
-
-    Raises
-    ------
-    RequestError
-        It is neither, or not within the log.
-    """
-    try:
-        date = datetime.fromisoformat(text) if "-" in text else None
-    except ValueError:
-        date = None
-    if date is None:
-        at_s = seconds(text, "--at")
-    else:
-        if log.start_unix_s is None:
-            raise RequestError(f"--at {text}: {log.name} does not say when it began", "give a time since its zero")
-        at_s = date.replace(tzinfo=date.tzinfo or zone_of(log)).timestamp() - log.start_unix_s
+def _instant(time: float | datetime, log: Workload) -> float:
+    """Return a time in seconds since the log's zero; refuse what is not within the log (`RequestError`)."""
+    at_s = seconds_of(log, time, "--at")
     first_s, last_s = float(log.submit_s.min()), float(log.submit_s.max())
     if not first_s <= at_s <= last_s:
         raise RequestError(
-            f"--at {text} is not within {log.name}",
+            f"--at {time if isinstance(time, datetime) else instant_of(log, time)} is not within {log.name}",
             f"choose a time from {instant_of(log, first_s)} to {instant_of(log, last_s)}",
         )
     return at_s

@@ -1,11 +1,14 @@
 """Options of commands, as the fields of requests define them."""
 
+import functools
 import inspect
 import keyword
+import operator
 import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -61,7 +64,7 @@ def plain_type(kind: Any) -> Any:  # noqa: ANN401  a type, or what typing makes 
     """Return a type without None."""
     if get_origin(kind) in {Union, types.UnionType}:
         parts = [part for part in get_args(kind) if part is not type(None)]
-        return parts[0] if len(parts) == 1 else kind
+        return kind if len(parts) == len(get_args(kind)) else functools.reduce(operator.or_, parts)
     return kind
 
 
@@ -104,6 +107,8 @@ def parameter_name(flag: str) -> str:
 
 def accepted_by(flag: str, name: str, kind: Any) -> tuple[Any, str | None, Callable[[Any], Any]]:  # noqa: ANN401
     """Return the type that the command line accepts, its metavar, and what makes a value of a type of it."""
+    if kind == float | datetime:
+        return str, "TIME", lambda text: _time(flag, text)
     if name.endswith("_s") and kind is float:
         return str, "TIME", lambda text: _seconds(flag, text)
     if kind == tuple[str, ...]:
@@ -117,6 +122,12 @@ def _seconds(flag: str, text: str) -> float:
     from simmodels.ground.durations import seconds  # noqa: PLC0415  the help does not wait for numpy
 
     return seconds(text, flag)
+
+
+def _time(flag: str, text: str) -> float | datetime:
+    from experiments.dates import as_time  # noqa: PLC0415  as above
+
+    return as_time(text, flag)
 
 
 def parts_of(texts: Sequence[str]) -> tuple[str, ...]:

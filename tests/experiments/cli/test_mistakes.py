@@ -62,7 +62,8 @@ MISTAKES = {
     "learn -w log.swf --learn-on 2": "--learn-on must be a part of the log > 0 and < 1 (got 2.0)",
     "advise -w log.swf --node-cores 0": "node_cores must be an integer from 1 to 32, the machine's cores, (got 0)",
     "advise -w log.swf --workers -1": "workers must be an integer from 0 to 2**53 (got -1)",
-    "forecast -w log.swf --at soon --new 4,1h": f"--at must be {SECONDS} (got 'soon')",
+    "forecast -w log.swf --at soon --new 4,1h": "--at must be a time since the log's zero, such as 40d...",
+    "simulate -w log.swf --from 2026-02-30": "--from must be a time since the log's zero, such as...(got '2026-02-30')",
     "run replay --set load=much": "load must be a finite number >= 0 (got 'much')",
     "run replay --set load": "--set must be NAME=VALUE (got 'load')",
     # options that exclude one another, or need another
