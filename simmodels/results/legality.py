@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.clusters.limits import numbers_of
 from simmodels.clusters.party import NO_LIMIT, Party, core_seconds
 from simmodels.ground.instants import rounding_s
@@ -195,13 +194,12 @@ def _capacity(e: Evidence) -> None:
     for number, spec in enumerate(e.clusters):
         here = e.attempts.cluster == number
         runs = e.attempts.take(here) if several else e.attempts
-        _prove_capacity(e, runs, spec, f"cluster {spec.name!r}" if several else "the machine")
+        name = f"cluster {spec.name!r}" if several else "the machine"
+        _prove_capacity(e, runs.row, runs.start_s, runs.end_s, e.workload.cores[runs.row], spec.cores, name)
 
 
-def _prove_capacity(e: Evidence, runs: Attempts, spec: ClusterSpec, name: str) -> None:
-    """Refuse more cores in use than a cluster has; jobs of 0 s may follow each other within their instant."""
-    row, start_s, end_s = runs.row, runs.start_s, runs.end_s
-    cores = e.workload.cores[row]
+def _prove_capacity(e: Evidence, row: Ints, start_s: Floats, end_s: Floats, cores: Ints, most: int, name: str) -> None:
+    """Refuse more cores in use than there are; jobs of 0 s may follow each other within their instant."""
     lasting = ~np.isnan(start_s) & (start_s != end_s)
     starts = np.flatnonzero(lasting)
     starts = starts[np.argsort(start_s[starts], kind="stable")]
@@ -221,8 +219,7 @@ def _prove_capacity(e: Evidence, runs: Attempts, spec: ClusterSpec, name: str) -
     lasting_columns = {"row": row[starts], "start_s": start_at, "cores": width, "in_use": used}
     brief_columns = {"row": row[brief], "start_s": at, "cores": cores[brief], "in_use": through + cores[brief]}
     for columns in (lasting_columns, brief_columns):
-        over = columns["in_use"] > spec.cores
-        e.refuse_first("capacity", over, columns, text, earliest=True, name=name, most=spec.cores)
+        e.refuse_first("capacity", columns["in_use"] > most, columns, text, earliest=True, name=name, most=most)
 
 
 def _limits(e: Evidence) -> None:
@@ -298,7 +295,6 @@ def _machines(e: Evidence) -> None:
     text = "starts at {start_s} s on machine {first}; there are 0 to {last}"
     e.refuse_first("machines", strange, used, text, first=first, last=sizes - 1)
     used = part_table(used)
-    used = used[used["start_s"] != used["end_s"]]  # what takes no time takes no cores from others
     off = dict(iter(e.off_spans.groupby(["cluster", "machine"])))
     for key, runs in used.groupby(["cluster", "machine"]):
         cluster, machine = runs[["cluster", "machine"]].iloc[0].tolist()
@@ -333,15 +329,13 @@ def _prove_machine(
 ) -> None:
     """Refuse too many cores in use on one machine, and what runs there while it is off."""
     spec, machine = e.clusters[key[0]], key[1]
-    start_s, end_s = runs["start_s"].to_numpy(), runs["end_s"].to_numpy()
-    in_use, size = _at_starts(start_s, end_s, runs["cores"].to_numpy()), spec.cores_of(machine)
-    text = "starts at {start_s} s, and {in_use} cores of machine {machine} are in use; it has {size}"
-    e.refuse_first("capacity", in_use > size, runs, text, earliest=True, in_use=in_use, size=size)
+    row, start_s, end_s, cores = (runs[name].to_numpy() for name in ("row", "start_s", "end_s", "cores"))
+    _prove_capacity(e, row, start_s, end_s, cores, spec.cores_of(machine), f"machine {machine}")
     if off is None:
         return
     until, begins = off["end_s"].to_numpy(), np.append(off["start_s"].to_numpy(), np.inf)
     next_ = begins[np.searchsorted(until, start_s, side="right")]  # the first that ends after the start
-    late = next_ < np.where(np.isnan(end_s), ends_s, end_s)
+    late = (start_s != end_s) & (next_ < np.where(np.isnan(end_s), ends_s, end_s))  # one that wakes may sleep at once
     text = "starts at {start_s} s on machine {machine}, and is still there when it is off at {off_s} s"
     e.refuse_first("offline", late, runs, text, off_s=next_)
 

@@ -486,3 +486,11 @@ def test_what_takes_no_time_runs_on_a_machine_that_there_is() -> None:
     assert schedule.validate().attempts is not None
     with pytest.raises(sm.errors.IllegalScheduleError, match=r"\(machines\): .* on machine 5; there are 0 to 1"):
         replace(schedule, attempts=schedule.attempts.assign(machine=5)).validate()
+
+
+def test_what_takes_no_time_needs_cores_of_its_machine_that_are_free() -> None:
+    log = {"submit_s": [0, 5, 5], "runtime_s": [10, 0, 0], "estimate_s": [10, 5, 5], "cores": [4, 3, 4]}
+    schedule = sm.simulate(log, on=sm.Site(machines=2, cores_per_machine=4)).validate()
+    assert schedule.attempts is not None
+    with pytest.raises(sm.errors.IllegalScheduleError, match=r"\(capacity\): job 2 .* makes 7 in use; machine 0 has 4"):
+        replace(schedule, attempts=schedule.attempts.assign(machine=[0, 0, 1])).validate()
