@@ -186,7 +186,7 @@ def _promises(model: Described) -> bool:
     cluster = model["clusters"][0]
     name, options = cluster["scheduler"]
     plain = model["front"] in {"one", "sites"} and not (model["flows"] or model["script"] or cluster["changes"])
-    plain &= options.get("decide", "instant") == "instant"
+    plain &= options.get("decide", "instant") == "instant" and options.get("limits") is None
     holds = all(runtime <= estimate for _, runtime, estimate, _ in model["jobs"]) and cluster["checkpoints"] is None
     return plain and holds and name == "queue" and {"backfilling": "easy", **PLAIN}.items() <= options.items()
 
