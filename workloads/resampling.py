@@ -71,8 +71,8 @@ def resample(
 
     Raises
     ------
-    RequestError
-        The log has no whole week, or a number is out of its range.
+    RequestError, UnknownNameError
+        The log has no whole week, or no such column; or a number is out of its range.
 
     Notes
     -----
@@ -88,6 +88,8 @@ def resample(
     log = Workload.of(log)
     weeks = as_integer("weeks", weeks, 1)
     require_known("how", how, get_args(How))
+    for name in columns:
+        require_known("column", name, log.extras)
     counts = dict(log.counts)
     known = log.known()
     counts[LEFT_OUT] = int((~known).sum())

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass, make_dataclass
 from os import PathLike
 from pathlib import Path
@@ -86,6 +86,8 @@ def _accepted(kind: Any, name: str, flag: str) -> tuple[Any, dict[str, Any]]:  #
         return kind, {"metavar": "X|LOW:HIGH", "parse": lambda text: _law(flag, text)}
     if kind == plain_type(Kinds):
         return str, {"metavar": "KIND"}
+    if kind == Collection[str]:
+        return tuple[str, ...], {}
     if any(get_origin(each) is PathLike for each in get_args(kind)):
         return Path, {"metavar": "FOLDER", "flags": ("--workflows",)}
     if get_origin(kind) in {tuple, Sequence}:

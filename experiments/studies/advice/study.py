@@ -154,6 +154,7 @@ class Advice(Study):
             return {**_measured(schedule), "apart": _apart(schedule)}
         weeks = cell["weeks"] or min(_MOST_WEEKS, whole_weeks(log))
         columns = (*(() if limits is None else limits.columns), *(() if ahead is None else (ahead.by,)))
+        columns = tuple(name for name in columns if name in log.extras)  # users may have numbers only
         trace = _resample(log, weeks=weeks, seed=cell.seed, index=cell.replication, columns=columns)
         if policy in settings.TUNERS:
             strategy, period_s = settings.TUNERS[policy]

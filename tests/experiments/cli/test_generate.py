@@ -5,7 +5,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +142,7 @@ def test_estimates_may_be_those_of_users(generate: Generate) -> None:
 
 def test_a_log_is_resampled_with_what_is_read_of_it(generate: Generate) -> None:
     log = wl.lublin(2000, 32, load=0.2, seed=4)
+    log = replace(log, extras={**log.extras, "queue": np.arange(2000) % 2})
     wl.write_swf(log, "log.swf")
     generate("resample --workload log.swf --weeks 2 --seed 1 --index 3 --how permuted --no-monday --out new.swf")
     wanted = wl.resample(wl.read_swf("log.swf"), weeks=2, seed=1, index=3, how="permuted", monday=False)
@@ -149,6 +150,9 @@ def test_a_log_is_resampled_with_what_is_read_of_it(generate: Generate) -> None:
     generate("resample --workload log.swf --cores 16 --drop-oversized --weeks 1 --out half.swf")
     half = wl.read_swf("half.swf")
     assert (half.max_cores, half.cores.max() <= 16 < log.cores.max()) == (16, True)
+    assert set(half.extras["queue"].tolist()) == {-1}
+    generate("resample --workload log.swf --weeks 1 --columns queue,partition --out queues.swf")
+    assert set(wl.read_swf("queues.swf").extras["queue"].tolist()) == {0, 1}
 
 
 # -- machines ---------------------------------------------------------------------------------------
