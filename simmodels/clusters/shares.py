@@ -266,4 +266,4 @@ SharesLike = Shares | str | os.PathLike[str] | Iterable[Share | Mapping[str, Any
 
 def _as_share(row: object) -> Share:
     """Return a row as a share."""
-    return Share(**said_in("shares", row, Share, _EXAMPLE[1:-1]))
+    return Share(**{"account": None, **said_in("shares", row, Share, _EXAMPLE[1:-1])})

@@ -121,6 +121,7 @@ def test_a_queue_goes_over_to_fair_share_if_usage_was_counted() -> None:
         ([{"account": "root"}], "account 'root' has a row; leave it out"),
         ([{"account": "a", "raw_usage": 5}], "raw_usage of account 'a'; give it for its users"),
         ([{"account": "a", "depth": 5}], "unknown column of shares 'depth'"),
+        ([{"user": 1, "shares": 3}], r"account of a share must be the name of an account \(got None\)"),
         ([3], r"a row of shares must be a mapping such as \{'account': 'physics', 'shares': 3\}, or a Share"),
         ({"account": "a"}, "shares must be a list of rows, such as "),
     ],
