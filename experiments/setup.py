@@ -167,7 +167,8 @@ class Setup:
                 owners = [text for kind, text in KINDS.items() if name in {each.name for each in fields(kind)}]
                 owner = " or ".join(owners) or "an auction that forwards (router Auction)"
                 asked = ", ".join(policy.name for policy in policies)
-                raise RequestError(f"{name} has no effect on {asked}", f"use it with {owner}")
+                hint = "omit one of them" if name in {"heuristic", "bid"} else f"use it with {owner}"
+                raise RequestError(f"{name} has no effect on {asked}", hint)
         known = self._with({name: value for name, value in self.options.items() if value != FITTED})
         rules = [known._rules(policy, _ONE_JOB)[0] for policy in policies]  # noqa: SLF001  of this class
         require_shares_used(self.options, [each for each in rules if isinstance(each, QueueOptions)])

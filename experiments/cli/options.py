@@ -47,7 +47,7 @@ class Derived:
     @property
     def flag(self) -> str:
         """Return its long name, with hyphens."""
-        return flag_of(self.parameter.name.rstrip("_"))
+        return f"--{self.parameter.name.rstrip('_').replace('_', '-')}"
 
 
 def marked(annotation: Any) -> tuple[Any, Any, bool]:  # noqa: ANN401  types

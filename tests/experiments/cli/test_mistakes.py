@@ -159,6 +159,9 @@ MISTAKES = {
     "forecast -w log.swf --at 1d --new 1,1h --shares shares.csv": "shares has no effect on FCFS; use it with...",
     "calibrate -w log.swf --shares shares.csv": "shares has no effect on FCFS; use it with an order that names...",
     "simulate -w log.swf --flops-per-s 1e9": "flops_per_s with log.swf; it is for profiles of Batsim's jobs...",
+    "simulate --workflows . --flops-per-s 1": "--flops-per-s has no effect without --workload...",
+    "simulate -w log.swf --heuristic FirstFit --bid FIFO": "heuristic has no effect on FIFO; omit one of them...",
+    "simulate -w log.swf --clusters 2x32 --router RoundRobin --bid FIFO": "bid has no effect on RoundRobin; omit...",
     "simulate -w log.swf --ccr 0.3": "ccr has no effect on FCFS; use it with an auction (bid)...",
     "simulate -w log.swf --bid FIFO --ccr 0.3": "ccr without workflows; leave it out, or add workflows...",
     "simulate -w log.swf --clusters 2x32 --router RoundRobin --ccr 0.3": (
