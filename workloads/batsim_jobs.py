@@ -84,7 +84,7 @@ def batsim_jobs(schedule: Schedule) -> pd.DataFrame:
     names = ["COMPLETED_SUCCESSFULLY", "COMPLETED_WALLTIME_REACHED", "SUBMITTED"]
     whole = work.extras.get("batsim_id", work.job_id).tolist()
     ids = [(name, own) for name, _, own in (str(job_id).rpartition("!") for job_id in whole)]
-    executed_s = jobs["executed_s"].to_numpy()
+    executed_s = schedule.executed_s + schedule.earlier_s
     cores = allocate(schedule).formatted()[: len(schedule)]
     columns = {
         "job_id": [own for _, own in ids],
@@ -95,12 +95,12 @@ def batsim_jobs(schedule: Schedule) -> pd.DataFrame:
         "requested_time": work.estimate_s,
         "success": (outcome == COMPLETED).astype(np.int64),
         "final_state": np.select(states, names, default="RUNNING"),
-        "starting_time": schedule.start_s,
+        "starting_time": schedule.began_s,
         "execution_time": executed_s,
         "finish_time": schedule.end_s,
         "waiting_time": jobs["wait_s"].to_numpy(),
         "turnaround_time": jobs["response_s"].to_numpy(),
-        "stretch": (jobs["response_s"] / jobs["executed_s"].where(executed_s > 0)).to_numpy(),
+        "stretch": (jobs["response_s"] / np.where(executed_s > 0, executed_s, np.nan)).to_numpy(),
         "allocated_resources": cores,
         "consumed_energy": np.where(outcome == UNFINISHED, np.nan, -1.0),
         "metadata": np.where(schedule.counted, "", UNCOUNTED),

@@ -87,3 +87,10 @@ def test_an_impossible_schedule_is_refused_and_writes_nothing(tmp_path: Path) ->
 def test_an_empty_schedule_gives_the_header_alone(tmp_path: Path) -> None:
     write_batsim_jobs(sm.Schedule(sm.Workload([], [], [], [], []), 4, np.empty(0), np.empty(0)), tmp_path / "jobs.csv")
     assert (tmp_path / "jobs.csv").read_text() == ",".join(COLUMNS) + "\n"
+
+
+def test_what_ran_when_a_window_began_started_at_its_submit() -> None:
+    log = {"submit_s": [3, 6], "runtime_s": [4, 5], "cores": [2, 2]}
+    table = batsim_jobs(sm.simulate(log, cores=2, window_s=(5, 60)))
+    names = ["starting_time", "waiting_time", "execution_time", "turnaround_time", "stretch"]
+    assert table[names].to_numpy().tolist() == [[3, 0, 4, 4, 1], [7, 1, 5, 6, 1.2]]
