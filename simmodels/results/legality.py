@@ -248,7 +248,7 @@ def _prove_party(e: Evidence, party: Party, runs: Attempts) -> None:
     """Refuse a start with which a party has too much; what ran before the window began is counted, and not refused."""
     cores = e.workload.cores[runs.row]
     one, core_s = np.ones(len(cores), np.int64), core_seconds(cores, e.workload.estimate_s[runs.row])
-    starts = (runs.earlier_s == 0) & (runs.start_s != runs.end_s)
+    starts = runs.earlier_s == 0
     entered = starts & ~np.isin(runs.row, runs.row[runs.earlier_s > 0])  # others stay submitted, also if they are lost
     text = "starts at {start_s} s, which makes {has} {what} of {party}; it may have {most}"
     for what, each, most, counted in (
@@ -265,9 +265,16 @@ def _prove_party(e: Evidence, party: Party, runs: Attempts) -> None:
 
 
 def _at_starts(start_s: Floats, end_s: Floats, weight: NDArray[np.integer]) -> Ints:
-    """Return at each start the sum of the weights that are present once all that happens at its instant has."""
+    """Return at each start the sum of the weights that are present once all that happens at its instant has.
+
+    Beside what takes no time, it is its own weight and those of what runs through its instant.
+    """
     time_s, total = metrics.step_function(start_s, end_s, weight)
-    return np.append(0, total)[np.searchsorted(time_s, start_s, side="right")]
+    present, brief = np.append(0, total)[np.searchsorted(time_s, start_s, side="right")], start_s == end_s
+    _, at = np.unique(start_s, return_inverse=True)
+    begun = np.zeros(len(at), np.int64)
+    np.add.at(begun, at, np.where(brief, 0, weight))
+    return np.where(brief, present - begun[at] + weight, present)
 
 
 def _machines(e: Evidence) -> None:

@@ -230,8 +230,9 @@ def test_some_of_the_jobs_run_under_the_limits_of_all(model: tuple[Machine, Rule
     assert found.start_s.tolist() == naive.simulate(some, cores=cores, limits=rules)[0]
 
 
-def test_a_schedule_that_breaks_a_limit_is_not_valid() -> None:
-    jobs = log((0, 10, 1, 1), (5, 10, 1, 1), (5, 10, 1, 2))
+@pytest.mark.parametrize("length", [10, 0])
+def test_a_schedule_that_breaks_a_limit_is_not_valid(length: int) -> None:
+    jobs = log((0, 10, 1, 1), (5, length, 1, 1), (5, 10, 1, 2))
     free = sm.simulate(jobs, cores=4)
     two = "2 jobs of user 1; it may have 1"
     for caps, text in (({"jobs": 1}, two), ({"submitted": 1}, two), ({"cores": 1}, "2 cores of user 1")):
