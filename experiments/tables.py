@@ -126,8 +126,8 @@ def comparison_table(cells: Sequence[Cell]) -> Table:
         if cell.error is not None:
             table.add_row(cell.policy.name, Text("failed", style="red"))
             continue
-        against = replayed[0] if cell in replayed[1:] else None
-        table.add_row(cell.policy.name, *(_compared(name, cell, against, best[name]) for name in columns))
+        against, stars = replayed[0] if cell in replayed[1:] else None, best if cell in replayed else {}
+        table.add_row(cell.policy.name, *(_compared(name, cell, against, stars.get(name)) for name in columns))
     if len(replayed) > 1:
         table.caption = f"* the best; below each figure: its change against {replayed[0].policy.name}"
     for column in table.columns:  # headings may wrap; a figure that is cut is another figure
@@ -143,7 +143,7 @@ def _best(name: str, cells: Sequence[Cell]) -> str:
     return shown if any(_shown(name, metrics) != shown for metrics in found) else ""
 
 
-def _compared(name: str, cell: Cell, against: Cell | None, best: str) -> Text:
+def _compared(name: str, cell: Cell, against: Cell | None, best: str | None) -> Text:
     """Return a figure of merit as the table shows it, marked if it is the best, and its change on a line below."""
     shown = _shown(name, cell.metrics)
     text = Text(f"{shown}*", style="bold") if shown == best else Text(f"{shown} ")
