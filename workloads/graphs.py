@@ -315,7 +315,7 @@ def _value(name: str, task: dict[str, Any], laws: Laws, rng: np.random.Generator
             return int(law)
         case [low, high] if low <= high and name == "runtime_s":
             return rng.uniform(low, high)
-        case [int(low), int(high)] if low <= high:
+        case [int() | np.integer() as low, int() | np.integer() as high] if low <= high:
             return int(rng.integers(low, high, endpoint=True))
     of = "integers" if name == "cores" else "numbers"
     raise RequestError(must_be(name, f"a number, a range (low, high) of {of}, or a function of a generator", law))

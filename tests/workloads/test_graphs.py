@@ -120,6 +120,11 @@ def test_a_graph_is_a_workflow_and_the_same_for_the_same_seed_whatever_its_laws(
     assert len(set(dict(laws.nodes(data="runtime_s")).values())) == len(drawn), "drawn from one generator"
 
 
+def test_a_range_of_cores_may_be_of_integers_of_numpy() -> None:
+    drawn = wl.layers(20, cores=(np.int64(2), np.int32(4)), seed=1)
+    assert nx.utils.graphs_equal(drawn, wl.layers(20, cores=(2, 4), seed=1))
+
+
 def test_laws_and_kinds_go_by_category() -> None:
     laws = {"POTRF": 1, "TRSM": 2, "SYRK": (3, 3), "GEMM": lambda rng: rng.integers(4, 5)}
     drawn = wl.cholesky(4, runtime_s=laws, cores={**laws, "POTRF": 8}, kind={**dict.fromkeys(laws), "GEMM": "gpu"})
