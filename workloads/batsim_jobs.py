@@ -79,8 +79,7 @@ def batsim_jobs(schedule: Schedule) -> pd.DataFrame:
     """
     as_instance("schedule", schedule, Schedule)
     work, jobs, outcome = schedule.workload, schedule.jobs, schedule.outcome
-    waiting = (outcome == UNFINISHED) & np.isnan(schedule.start_s)
-    states = [outcome == COMPLETED, outcome == KILLED, waiting]
+    states = [outcome == COMPLETED, outcome == KILLED, schedule.tasks["outcome"] != "running"]
     names = ["COMPLETED_SUCCESSFULLY", "COMPLETED_WALLTIME_REACHED", "SUBMITTED"]
     whole = work.extras.get("batsim_id", work.job_id).tolist()
     ids = [(name, own) for name, _, own in (str(job_id).rpartition("!") for job_id in whole)]

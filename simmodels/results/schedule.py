@@ -179,7 +179,7 @@ class Schedule(Recorded):
         """A table, built at each call: one row per task, input order; a rigid job is one task.
 
         Columns ``job_id, task, kind, cores, runtime_s, start_s, end_s, cluster`` (a name, None where it never
-        started), ``outcome`` (completed, running, never started), and ``price`` if tasks paid.
+        started), ``outcome`` (completed, killed, interrupted, running, never started), and ``price`` if tasks paid.
         """
         return task_table(self._evidence(), self.price)
 

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from simmodels.ground.later import pd
 from simmodels.results import metrics
-from simmodels.results.attempts import OUTCOMES
+from simmodels.results.attempts import OUTCOMES, UNFINISHED
 from simmodels.results.evidence import Evidence
 
-_TASK_OUTCOMES: Final = ("completed", "running", "never started")
+_TASK_OUTCOMES: Final = ("completed", "killed", "interrupted", "running", "never started")
 
 
 def job_table(evidence: Evidence) -> "pd.DataFrame":
@@ -40,7 +40,8 @@ def task_table(evidence: Evidence, price: NDArray[np.float64] | None) -> "pd.Dat
     """Return the table of tasks, with what each paid if that is known; see `Schedule.tasks`."""
     e, work, started = evidence, evidence.workload, evidence.started
     names = np.array([*(spec.name for spec in e.clusters), None], dtype=object)
-    outcome = np.where(~started, 2, np.where(np.isnan(e.end_s), 1, 0))
+    lost = ~np.isnan(e.attempts.end_s[: len(work)])
+    outcome = np.select([~started, e.outcome != UNFINISHED, lost], [4, e.outcome, 2], 3)
     label, kind = np.full(len(work), "0", dtype=object), np.full(len(work), None, dtype=object)
     if work.tasks is not None:
         kind = work.tasks.kind

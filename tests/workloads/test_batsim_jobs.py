@@ -94,3 +94,10 @@ def test_what_ran_when_a_window_began_started_at_its_submit() -> None:
     table = batsim_jobs(sm.simulate(log, cores=2, window_s=(5, 60)))
     names = ["starting_time", "waiting_time", "execution_time", "turnaround_time", "stretch"]
     assert table[names].to_numpy().tolist() == [[3, 0, 4, 4, 1], [7, 1, 5, 6, 1.2]]
+
+
+def test_what_lost_its_machine_and_waits_is_submitted() -> None:
+    site = sm.Site(machines=2, cores_per_machine=2, capacity=[(0, 2), (10, 1)])
+    log = {"submit_s": [0, 0, 1], "runtime_s": [60, 60, 60], "cores": [2, 2, 2]}
+    table = batsim_jobs(sm.simulate(log, on=site, window_s=(0, 30)))
+    assert table["final_state"].tolist() == ["RUNNING", "SUBMITTED", "SUBMITTED"]

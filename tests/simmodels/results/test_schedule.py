@@ -293,3 +293,10 @@ def test_without_a_counted_job_that_ended_energy_has_no_value(drawn: Schedule) -
     for schedule in (sm.simulate(drawn.workload.take([]), cores=4), warm, warm.on(0)):
         found = schedule.energy(sm.Power(90.0, 10.0), price_per_kwh=sm.Signal.constant(0.3))
         assert found == pytest.approx({"energy_kwh": NAN, "cost": NAN}, nan_ok=True)
+
+
+def test_a_task_that_was_killed_or_lost_its_machine_has_not_completed_and_does_not_run() -> None:
+    site = sm.Site(machines=3, cores_per_machine=1, capacity=[(0, 3), (10, 2)])
+    log = {"submit_s": [0, 0, 0, 1], "runtime_s": [60] * 4, "estimate_s": [5, 60, 60, 60], "cores": [1] * 4}
+    tasks = sm.simulate(log, on=site, window_s=(0, 30), overrun="kill").tasks
+    assert tasks["outcome"].tolist() == ["killed", "running", "interrupted", "running"]
