@@ -24,6 +24,8 @@ _NUMBER: Final = re.compile(
 _INSTANT: Final = re.compile(r"\s*[0-9].*")
 """What may be an instant: pandas would take ``now`` for one, too."""
 _MOST_NAMED: Final = 20
+_ROUNDED: Final = 1 + 1e-15
+"""A quotient of floats may be as many times too low: that of 0.3 and 0.1 is below 3."""
 _PARTS: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
@@ -309,7 +311,8 @@ def capacity_from(
     if not len(time_s) or not time_s[0] <= start_s <= time_s[-1]:
         span = f"from {time_s[0]:.10g} to {time_s[-1]:.10g}, within the series" if len(time_s) else "within the series"
         raise RequestError(must_be("start_s", span, start_s))
-    machines = np.floor(value / per_machine).clip(least, MOST if most is None else most).astype(np.int64)
+    whole = np.floor(value / per_machine * _ROUNDED)
+    machines = whole.clip(least, MOST if most is None else most).astype(np.int64)
     first = int(np.searchsorted(time_s, start_s, side="right")) - 1
     length_s = float(time_s[-1] - time_s[0]) + (float(np.median(np.diff(time_s))) if len(time_s) > 1 else 1.0)
     at = np.append(start_s, time_s[first + 1 :]) - start_s

@@ -2,6 +2,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,6 +62,13 @@ def test_a_series_becomes_machines(tmp_path: Path) -> None:
     again = capacity_from(series, per_machine=5, start_s=1800, until_s=9000, repeat=True)
     assert again.time_s.tolist() == [0, 1800, 3600, 5400, 7200]
     assert again.machines.tolist() == [5, 1, 2, 5, 1]
+
+
+def test_what_is_a_multiple_of_a_machine_in_decimals_lets_as_many_run() -> None:
+    tenths = np.arange(1, 1000)
+    series = pd.DataFrame({"time_s": tenths, "value": [float(f"{tenth / 10:.1f}") for tenth in tenths]})
+    assert capacity_from(series, per_machine=0.1, start_s=1).machines.tolist() == tenths.tolist()
+    assert capacity_from(series, per_machine=0.7, start_s=1).machines[-1] == 142  # and not 143, of 99.9
 
 
 @pytest.mark.parametrize(
