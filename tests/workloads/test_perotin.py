@@ -40,3 +40,9 @@ def test_load_and_shares_are_as_asked() -> None:
     unit = mean_length_s(20_000, load=91) / (3 * (4 + 5 + 25 + 125) / 7)
     shares = np.histogram(jobs.runtime_s, np.append(0, unit * 5.0 ** np.arange(1, 5) + 1))[0] / len(jobs)
     assert shares == pytest.approx(np.array([4, 1, 1, 1]) / 7, abs=0.01)
+
+
+def test_a_part_of_a_week_has_that_part_of_its_jobs() -> None:
+    for hundredths in (7, 14, 17, 28, 50, 81, 111):
+        assert len(variable_capacity_jobs("Uniform", weeks=hundredths / 100)) == 200 * hundredths
+    assert len(variable_capacity_jobs("Uniform", weeks=0.0701, jobs_per_week=1_000)) == 71
