@@ -60,7 +60,7 @@ IN_WORDS: Final[Mapping[str, str]] = {
     "kills": "how often a job lost its machine",
     "mean_aborted_s": "how long those had run, on average",
     "arrived": "jobs submitted in the window",
-    "completed_share": "share of those that ended in it",
+    "completed_share": "share of those that completed in it",
     "mean_machines_used": "machines that a heuristic with targets used, on average over time",
     "value": "worth of all workflows, over the most that they could be worth",
     "starved": "share of workflows that starved or were not finished at the end",
