@@ -62,7 +62,7 @@ def parse_curve(text: str) -> ValueCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowFolder:
-    """A folder of workflows, and how they are submitted: with neither a load nor a gap, all at 0.
+    """A folder of workflows, and how they are submitted: with neither a load nor a gap, as their files say, or at 0.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class WorkflowFolder:
     curve: Annotated[ValueCurve | None, Option(FLOWS, "SLR:SLR", "what the files say, or never", parse=parse_curve)] = (
         None
     )
-    load: Annotated[float | None, Option(FLOWS, "PART", "all at once")] = None
+    load: Annotated[float | None, Option(FLOWS, "PART", "when the files say, or all at once")] = None
     gap_s: Annotated[float | None, Option(FLOWS)] = None
     poisson: Annotated[bool, Option(FLOWS)] = False
     jobs: Annotated[int | None, Option(FLOWS, default="each file once")] = None
