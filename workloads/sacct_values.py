@@ -39,7 +39,8 @@ _DIGITS: Final = r"^[0-9]{1,15}$"
 _WHOLE: Final = re.compile(_DIGITS)
 _MEMORY: Final = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([KMGTPE]?)B?([cn]?)", re.IGNORECASE)
 _MEBIBYTES: Final = {"K": 2.0**-10, "": 1.0, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30, "E": 2.0**40}
-_TRES: Final = {what: re.compile(rf"(?:^|,){what}=([^,]*)") for what in ("cpu", "mem", "gres/gpu")}
+_GPUS, _TYPED_GPUS = "gres/gpu", "gres/gpu:[^=,]+"
+_TRES: Final = {what: re.compile(rf"(?:^|,){what}=([^,]*)") for what in ("cpu", "mem", _GPUS, _TYPED_GPUS)}
 
 # -- one value --------------------------------------------------------------------------------------
 
@@ -98,9 +99,12 @@ def tres_memory_mb(text: str) -> float:
 
 
 def tres_gpus(text: str) -> float:
-    """Return the GPUs in a list of trackable resources such as ``cpu=4,gres/gpu=2``; 0 if it has none."""
-    found = _TRES["gres/gpu"].search(text)
-    return whole(found.group(1)) if found else 0.0 if text else UNKNOWN
+    """Return the GPUs in a list of trackable resources such as ``cpu=4,gres/gpu=2``; 0 if it has none.
+
+    Without a sum, as where ``AccountingStorageTRES`` names types only, they are those of all: ``gres/gpu:a100=2``.
+    """
+    found = _TRES[_GPUS].findall(text) or _TRES[_TYPED_GPUS].findall(text)
+    return float(sum(map(whole, found))) if text else UNKNOWN
 
 
 # -- columns ----------------------------------------------------------------------------------------

@@ -172,6 +172,19 @@ def test_cores_may_be_among_the_trackable_resources(tmp_path: Path) -> None:
     assert sizes == [6, 5, 4096]
 
 
+@pytest.mark.parametrize(
+    ("asked", "gpus"),
+    [
+        ("cpu=5,mem=4G", 0),
+        ("cpu=5,gres/gpu=2,mem=4G", 2),
+        ("cpu=5,gres/gpu:a100=2,gres/gpu=3,gres/gpu:v100=1", 3),
+        ("cpu=5,gres/gpu:a100=2,gres/gpu:v100=1", 3),
+    ],
+)
+def test_gpus_are_those_of_all_types(tmp_path: Path, asked: str, gpus: int) -> None:
+    assert read(tmp_path, {"ReqTRES": asked}, columns=[*USUAL, "ReqTRES"]).extras["gpus"].tolist() == [gpus]
+
+
 @pytest.mark.parametrize("limit", ["UNLIMITED", "Partition_Limit", "", "INVALID", "00:00:00"])
 def test_jobs_without_a_limit_are_given_the_longest_limit_of_their_partition(tmp_path: Path, limit: str) -> None:
     names = ["short", "short", "long", "other"]
