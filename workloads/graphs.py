@@ -13,7 +13,7 @@ import numpy as np
 from simmodels.errors import RequestError, must_be
 from simmodels.ground.durations import Duration, as_seconds
 from simmodels.ground.later import nx
-from simmodels.ground.numbers import MOST, as_integer, as_number, is_whole
+from simmodels.ground.numbers import MOST, as_integer, as_number, is_number, is_whole
 from simmodels.ground.streams import stream
 
 Law: TypeAlias = Duration | tuple[float, float] | Callable[[np.random.Generator], float]
@@ -313,7 +313,7 @@ def _value(name: str, task: dict[str, Any], laws: Laws, rng: np.random.Generator
             return as_seconds(name, law)
         case np.integer():
             return int(law)
-        case [low, high] if low <= high and name == "runtime_s":
+        case [low, high] if name == "runtime_s" and is_number(low) and is_number(high) and low <= high:
             return rng.uniform(low, high)
         case [int() | np.integer() as low, int() | np.integer() as high] if low <= high:
             return int(rng.integers(low, high, endpoint=True))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.arguments import as_tuple
 from simmodels.ground.numbers import as_integer, ranges
 from simmodels.ground.streams import stream
 from simmodels.units import DAY, WEEK
@@ -88,7 +89,7 @@ def resample(
     log = Workload.of(log)
     weeks = as_integer("weeks", weeks, 1)
     require_known("how", how, get_args(How))
-    for name in columns:
+    for name in as_tuple("columns", columns, "a list of names"):
         require_known("column", name, log.extras)
     counts = dict(log.counts)
     known = log.known()

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simmodels.errors import RequestError, must_be
+from simmodels.ground.arguments import as_instance
 from simmodels.ground.numbers import as_number, is_number
 from simmodels.ground.streams import stream
 from simmodels.units import HOUR, MINUTE
@@ -178,7 +179,7 @@ def tsafrir_estimates(
     True
     """
     workload = Workload.of(workload)
-    chosen = parameters or TsafrirParameters()
+    chosen = as_instance("parameters", parameters or TsafrirParameters(), TsafrirParameters, also="None")
     if not len(workload):
         raise RequestError(f"workload {workload.name!r} has no jobs to estimate")
     longest_s = float(workload.runtime_s.max())

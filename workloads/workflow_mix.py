@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from simmodels.errors import RequestError, must_be, require_known
+from simmodels.ground.arguments import as_instance
 from simmodels.ground.numbers import MOST, Floats, Ints, as_integer, as_number, is_number, is_whole
 from simmodels.ground.streams import stream
 from simmodels.units import MINUTE
@@ -205,7 +206,7 @@ def market_workload(
     True
     """
     jobs = as_integer("jobs", jobs, 1)
-    chosen = parameters
+    chosen = as_instance("parameters", parameters, MarketParameters)
     clock = WeekClock(week)
     total = _volumes(jobs, chosen, seed)
     most = np.minimum(chosen.tasks[1], total - 1)
