@@ -14,7 +14,7 @@ from simmodels.ground.cards import card, levels, line_chart, number
 from simmodels.ground.durations import Duration, as_seconds, duration
 from simmodels.ground.instants import too_far, too_far_text
 from simmodels.ground.later import nx
-from simmodels.ground.numbers import MOST, as_column, as_number, is_number
+from simmodels.ground.numbers import MOST, as_column, as_float, as_number, is_number
 from simmodels.units import HOUR
 from simmodels.work import graph
 from simmodels.work.curve import FOREVER, ValueCurve
@@ -174,10 +174,10 @@ class Workflow(Guided):
 
     def _check(self, runtime_s: NDArray[np.float64], cores: NDArray[np.float64], names: tuple[str, ...]) -> None:
         """Refuse a job with impossible numbers."""
-        if not (is_number(self.submit_s) and np.isfinite(self.submit_s)):
+        if not (is_number(self.submit_s) and np.isfinite(as_float(self.submit_s))):
             what = must_be("submit_s", "a finite number of seconds", self.submit_s)
             raise ImpossibleJobError(self.job_id, what)
-        if self.max_value is not None and not (is_number(self.max_value) and 0 < self.max_value < np.inf):
+        if self.max_value is not None and not (is_number(self.max_value) and 0 < as_float(self.max_value) < np.inf):
             raise ImpossibleJobError(self.job_id, must_be("max_value", "a finite number > 0", self.max_value))
         bad = np.flatnonzero(~(np.isfinite(runtime_s) & (runtime_s > 0)))
         if len(bad):

@@ -187,6 +187,9 @@ def test_ranks_and_sums_are_those_of_the_formulas_in_any_order_of_tasks(job: Wor
         (lambda: Workflow(7, 1e16, [1]), "submit_s must be between -2**53 and 2**53 s"),
         (lambda: Workflow(7, 0, [9, 2**53]), "submit_s + all runtime_s must be between -2**53 and 2**53 s"),
         (lambda: Workflow(7, 0, [1], max_value=-1), "max_value must be a finite number > 0 (got -1)"),
+        (lambda: Workflow(7, 0, [1], max_value=10**400), "max_value must be a finite number > 0 (got 1000..."),
+        (lambda: Workflow(7, 10**400, [1]), "submit_s must be a finite number of seconds (got 1000..."),
+        (lambda: Workflow(7, 10**30, [1]), "submit_s must be between -2**53 and 2**53 s"),
     ],
 )
 def test_a_job_that_cannot_be_is_refused_by_job_and_task(make: Callable[[], Workflow], text: str) -> None:
