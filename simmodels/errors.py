@@ -205,7 +205,7 @@ class UnknownNameError(RequestError):
     """
 
     def __init__(self, kind: str, name: str, known: tuple[str, ...]) -> None:
-        super().__init__(f"unknown {kind} {name!r}", f"known: {', '.join(known)}")
+        super().__init__(f"unknown {kind} {name!r}", f"known: {', '.join(known)}" if known else "there is none")
         self.args = (kind, name, known)
         self.kind = kind
         self.name = name

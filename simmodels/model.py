@@ -18,6 +18,7 @@ from simmodels.policies.auction_options import AuctionOptions
 from simmodels.policies.parties import startable
 from simmodels.policies.placement_options import PlacementOptions, require_lengths
 from simmodels.policies.queue_options import QueueOptions
+from simmodels.work.card import counted
 from simmodels.work.window import windowed
 from simmodels.work.workload import Workload
 
@@ -222,7 +223,7 @@ class Model:
         """Return the part of it that no compiled engine has; None if one covers all of it."""
         if self.router is not None and not self._apart:
             name = self.router if isinstance(self.router, str) else "an auction that forwards"
-            return f"{name} before {len(self.sites)} schedulers"
+            return f"{name} before {counted(len(self.sites), 'scheduler')}"
         if isinstance(self.options, AuctionOptions):
             if len({site.checkpoints for site in self.sites}) > 1:
                 return "clusters with different checkpoints"

@@ -41,6 +41,7 @@ CASES = [
         "unknown order 'SRPF'; did you mean SRF or SPF? known: FCFS, SRF, SPF",
     ),
     (UnknownNameError("order", "???", ("FCFS",)), "unknown order '???'; known: FCFS"),
+    (UnknownNameError("column", "queue", ()), "unknown column 'queue'; there is none"),
     (
         FileFormatError("a.swf", 7, must_be("the line", "18 fields", "1 2 3")),
         "a.swf, line 7: the line must be 18 fields (got '1 2 3')",
