@@ -114,7 +114,7 @@ class Batch:
 
     def __init__(self, workloads: Sequence[Workload], sizes: Sequence[int], *, seed: int, tau_s: float) -> None:
         self.workloads = workloads
-        self._whole = whole = Workload.concat(workloads, alike=False)
+        self._whole = whole = Workload.concat([each for each in workloads if len(each)], alike=False)
         self._seed = seed
         self._tau_s = tau_s
         jobs, size = np.array([len(each) for each in workloads], np.int64), np.array(sizes, np.int64)
@@ -145,7 +145,7 @@ class Batch:
             slots = np.diff(self._logs.first_slot)
             # Each log draws what it would alone: its first numbers of the one stream.
             drawn = stream(self._seed, "order", "draw").random(int(slots.max(initial=0)))
-            draw = np.concatenate([drawn[:count] for count in slots.tolist()])
+            draw = np.concatenate([draw, *(drawn[:count] for count in slots.tolist())])
         found = np.empty((len(self.workloads), len(OF_JOBS)))
         kill = options.overrun == "kill"
         rules, by_event = options.rules(), options.decide == "event"

@@ -72,7 +72,7 @@ def test_it_has_a_row_for_each_log_and_a_column_for_each_order_however_many_thre
 def test_each_log_has_the_machine_that_it_names() -> None:
     found = sm.simulate_many([LOG, replace(LOG, max_cores=4)], ["FCFS"])
     assert found["mean_wait_s"][:, 0].tolist() == [3.0, 0.0]
-    assert sm.simulate_many([], ["FCFS"])["mean_wait_s"].shape == (0, 1)
+    assert sm.simulate_many([], ["FCFS", "RANDOM", sm.Ahead("queue", {1: 9.0})])["mean_wait_s"].shape == (0, 3)
     assert sm.simulate_many([LOG], [])["mean_wait_s"].shape == (1, 0)
 
 
@@ -83,6 +83,7 @@ def test_an_order_of_ones_own_may_name_columns_of_the_log() -> None:
     assert found["max_wait_s"][:, 0].tolist() == [
         alone(log, order=own, backfilling="none")["max_wait_s"] for log in logs
     ]
+    assert sm.simulate_many([logs[0], log_of([])], [own], cores=2)["jobs"].tolist() == [[3.0], [0.0]]
     with pytest.raises(sm.RequestError, match="an order names nice, and job 1 has no such number"):
         sm.simulate_many([logs[0], LOG], [own])
 

@@ -189,6 +189,10 @@ def test_a_column_that_a_workload_has_not_is_refused_with_those_it_has(engine: s
         simulate(log_of(1), cores=10, order=lambda colour, partition: colour + partition, engine=engine)
 
 
+def test_a_workload_without_jobs_needs_no_column(engine: str) -> None:
+    assert not len(simulate(sm.Workload([], [], [], [], []), cores=10, order=BY_MEMORY, engine=engine).start_s)
+
+
 def test_a_job_without_a_column_is_refused_when_it_is_submitted() -> None:
     _, queue = queue_on(4, order=BY_MEMORY)
     with pytest.raises(sm.RequestError, match="an order names memory, and job 7 has no such number"):
