@@ -31,12 +31,12 @@ class QueuePlan:
 
     Parameters
     ----------
-    expected_s
-        Returns how long a job is expected to run.
+    lengths_s
+        Returns how long a job takes at the cluster, and how long it does by its estimate.
     """
 
-    def __init__(self, expected_s: Callable[[Job], float]) -> None:
-        self._expected_s = expected_s
+    def __init__(self, lengths_s: Callable[[Job], tuple[float, float]]) -> None:
+        self._at_cluster_s = lengths_s
         self._plan = new_line_plan()
         self._address = int(address_of(self._plan))
         self._seen: tuple[float, int] | None = None  # the instant, and how many had ended, when it was last up to date
@@ -64,7 +64,7 @@ class QueuePlan:
             if number == len(self._cores):
                 self._lengths_s = np.resize(self._lengths_s, 2 * number)
                 self._cores = np.resize(self._cores, 2 * number)
-            self._lengths_s[number], self._cores[number] = self._expected_s(each), each.cores
+            self._lengths_s[number], self._cores[number] = self._at_cluster_s(each)[1], each.cores
             self._new[id(each)] = number
         self._count = len(submitted)
         return self._new.get(id(job), -1) if len(self._new) == self._count else -2
@@ -92,7 +92,8 @@ class QueuePlan:
         gone = np.array(ended, np.int64) if ended else _NO_SLOTS
         seen = now, len(ended)
         coming = Coming(self._lengths_s, self._cores, self._count)
-        asked = Asked(slot, job.estimate_s, job.runtime_s, job.cores, self._expected_s(job))
+        runtime_s, estimate_s = self._at_cluster_s(job)
+        asked = Asked(slot, estimate_s, runtime_s, job.cores)
         settled = seen == self._seen
         start_s = float(predicted_in_queue(queue, self._address, settled, now, free, gone, coming, asked, row))
         self._seen = None if math.isnan(start_s) else seen

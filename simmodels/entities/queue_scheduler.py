@@ -87,7 +87,7 @@ class QueueScheduler(Scheduler):
         self._rows = self.options.rows(_ROOM, self._associations)
         self._queue = self._opened(free=cluster.free_cores)
         self._address = int(address_of(self._queue))
-        self._plan = QueuePlan(self._expected_s)
+        self._plan = QueuePlan(self.cluster.lengths_s)
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
         self._slot_of: dict[int, int] = {}  # by id of these
         self._waiting = 0  # how many wait
@@ -437,7 +437,7 @@ class QueueScheduler(Scheduler):
             return self.waiting
         now = float(self.env.now)
         row = np.array(self._rows.row_of(self.order.columns, job), np.float64)
-        place = place_of(self._queue, job.estimate_s, job.runtime_s, float(job.cores), row, now)
+        place = place_of(self._queue, *reversed(self.cluster.lengths_s(job)), float(job.cores), row, now)
         return self.waiting[:place] + self.waiting[len(self.queued) :]
 
     def _requeue(self, slot: int, now: float) -> None:

@@ -50,11 +50,10 @@ class Asked(NamedTuple):
     """A job of which the start is asked for."""
 
     slot: int  # at the queue, also if it is among those that are coming; else -1: it is taken to be submitted now
-    # what the order asks
+    # what the order asks; times as they are at the cluster
     estimate: float
     runtime: float
     cores: int
-    length: float  # how long it is expected to run
 
 
 @compiled
@@ -128,11 +127,11 @@ def _start_in_line(queue, plan, now, free, job, row):
         return plan.since[job.slot]  # it is in line itself, so the plan has its start
     place = place_of(queue, job.estimate, job.runtime, job.cores, row, now)
     if place < plan.queued:
-        return _start_between(queue, plan, now, free, place, job.cores, job.length)
+        return _start_between(queue, plan, now, free, place, job.cores, job.estimate)
     # Behind a job that never starts none does.
     if plan.entries and plan.start[plan.entries - 1] == np.inf:
         return np.inf
-    return _search(plan, now, job.cores, job.length)[0]
+    return _search(plan, now, job.cores, job.estimate)[0]
 
 
 @compiled

@@ -44,6 +44,16 @@ def test_the_checkpoints_that_a_job_wrote_are_no_work_though_its_cluster_writes_
     assert recorder.schedule().validate().runs[["end_s", "work_s", "lost_s"]].to_numpy().tolist() == [[110, 100, 10]]
 
 
+@pytest.mark.parametrize("size", [{"cores": 4}, {"machines": 2, "cores_per_machine": 2}])
+def test_a_start_is_predicted_behind_what_is_shorter_at_this_speed(size: dict[str, int]) -> None:
+    env = sm.Environment()
+    queue = sm.QueueScheduler(env, sm.Cluster(env, "slow", speed=0.5, **size), order="SPF")
+    for job_id, runtime_s in ((1, 10.0), (2, 6.0)):  # which take 20 s and 12 s here
+        queue.submit(sm.Job(job_id, 0.0, runtime_s, runtime_s, 4))
+        env.run(until=env.now + 1)
+    assert queue.predict_start(sm.Job(3, 2.0, 8.0, 8.0, 4)) == 20 + 12
+
+
 def test_a_bid_may_name_the_speed_of_a_place() -> None:
     @sm.bid(wins="low")
     def early_finish(start: float, estimate: float, speed: float) -> float:
