@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def run_compiled(model: Model) -> Schedule:
     """Return the schedule of a model of which nothing is `uncovered`, by the compiled engine."""
     model.work.require_unchanged()
-    if model.router is not None and isinstance(model.options, QueueOptions):
+    if len(model.sites) > 1 and isinstance(model.options, QueueOptions):
         return _side_by_side(model, model.options)
     replay = replay_of(model)
     replay.run()
@@ -26,7 +26,7 @@ def run_compiled(model: Model) -> Schedule:
 
 
 def replay_of(model: Model) -> "Replay | ReplayOnMachines":
-    """Return the replay of a model without a router, of which nothing is `uncovered`."""
+    """Return the replay of a model of one queue, placer or auction, of which nothing is `uncovered`."""
     options = model.options
     if isinstance(options, QueueOptions) and not model.on_machines:
         return Replay(model.work, cores=model.site.size, options=options, seed=model.seed)

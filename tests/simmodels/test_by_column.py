@@ -60,6 +60,13 @@ def test_each_partition_runs_as_if_it_were_alone(machine: Machine, how: dict[str
     auto.validate()
 
 
+def test_one_partition_with_a_job_that_is_left_out_is_the_same_on_both_engines() -> None:
+    log = {**LOG, "runtime_s": [10, -1, 5], "partition": [4, 4, 4]}
+    simpy, auto = (sm.simulate(log, on=[("4", 3)], router="ByPartition", engine=each) for each in ("simpy", "auto"))
+    assert simpy.cluster.tolist() == auto.cluster.tolist()
+    assert {**simpy.about, "engine": "compiled"} == auto.about
+
+
 @given(parted(), options(), st.integers(0, 2))
 def test_partitions_that_share_cores_are_one_queue_under_limits(machine: Machine, how: Any, fewer: int) -> None:
     cores, jobs = machine
