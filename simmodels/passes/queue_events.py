@@ -363,6 +363,7 @@ def resume(queue, now, count):
     queue.most_starts = MOST
     take_note(queue, now, queue.slots, 0, count)
     started = decide(queue, now, None)
+    queue.placed[:started].sort()  # by submission, whatever the order: so they get machines
     queue.most_starts = most_starts
     restore(queue.limits, most)
     return started

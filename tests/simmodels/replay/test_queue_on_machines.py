@@ -63,6 +63,20 @@ def test_all_that_run_when_the_window_begins_run_on_however_few_may_start_at_onc
     assert schedule.start_s.tolist() == [3, 3, 3, 5, 9, 10]
 
 
+@pytest.mark.parametrize("order", ["FCFS", "LCFS", "SPF"])
+def test_jobs_that_run_when_the_window_begins_get_machines_by_submission(order: str, engine: Any) -> None:
+    # 1 is on machine 0, and 2 on machine 1, which goes at 20
+    schedule = sm.simulate(
+        rigid((0, 90, 90, 4), (1, 30, 30, 4)),
+        capacity=[(0, 2), (20, 1)],
+        cores_per_machine=4,
+        order=order,
+        window_s=(10, 200),
+        engine=engine,
+    ).validate()
+    assert runs(schedule) == [(1, 0, 10, 90, 0), (2, 1, 10, 20, 2), (2, 0, 90, 120, 0)]
+
+
 def test_what_waits_for_machines_that_never_come_is_left_though_others_fail(engine: Any) -> None:
     law = sm.FailureLaw(mtbf_s=50, repair_s=10)
     site = sm.Site(machines=2, cores_per_machine=1, capacity=[(0, 2), (20, 1)], failures=law)
