@@ -20,6 +20,7 @@ from simmodels.clusters.limits import numbers_of
 from simmodels.ground.durations import as_hours
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.policies.ahead import MOST_VALUES
+from simmodels.policies.priority import Priority
 from simmodels.policies.queue_options import QueueOptions
 from simmodels.results.logged import logged_wait_s
 
@@ -160,11 +161,18 @@ def limits_within(limits: Limits | None, jobs: Workload) -> Limits | None:
     return None if limits is None else limits.within(jobs.take(jobs.known()).numbers_by_name)
 
 
-def idle_limits(limits: Limits | None, jobs: Workload) -> Iterator[str]:
-    """Hand out a sentence about each column by which limits count jobs, and of which no job says a value."""
+def without_effect(limits: Limits | None, orders: Iterable[Priority], jobs: Workload) -> Iterator[str]:
+    """Hand out a sentence about each column that limits or orders ask for, and of which no job says a value."""
+
+    def none_says(column: str) -> bool:
+        return bool((numbers_of(jobs.numbers_by_name, column)[jobs.known()] < 0).all())
+
     for column in () if limits is None else limits.columns:
-        if (numbers_of(jobs.numbers_by_name, column)[jobs.known()] < 0).all():
+        if none_says(column):
             yield f"No job of {jobs.name} says its {column}: limits by {column} have no effect."
+    for each in orders:
+        if "fairshare" in each.words and none_says("user"):
+            yield f"No job of {jobs.name} says its user: to {each.name} all jobs are alike."
 
 
 @dataclass(frozen=True, slots=True)

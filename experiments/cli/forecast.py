@@ -12,7 +12,7 @@ import numpy as np
 from experiments.cli.derive import command
 from experiments.cli.output import DONE, command_line, print_json, print_line, print_note, print_warning
 from experiments.dates import instant_of, seconds_of
-from experiments.fitting import idle_limits, with_fitted
+from experiments.fitting import with_fitted, without_effect
 from experiments.forecasting import Futures, Present
 from experiments.inputs import WorkloadFile, count_of, notes_of
 from experiments.levels import ENDS, LEAST, Levels
@@ -67,10 +67,10 @@ def forecast(
     log = log.take(np.argsort(log.submit_s, kind="stable"))
     at_s = _instant(at, log)
     options, used = with_fitted(options, log, print_note, until_s=at_s)
-    for line in idle_limits(options.get("limits"), log):
-        print_warning(line)
     cores = used.cores or log.max_cores or 1
     chosen = QueueOptions.checked(**used.ordered(options))
+    for line in without_effect(options.get("limits"), [chosen.order], log):
+        print_warning(line)
     require_shares_used(options, [chosen])
     present = Futures(log, cores=cores, options=chosen, seed=seed).go_to(at_s)
     workers = os.cpu_count() or 1

@@ -12,7 +12,7 @@ from experiments.cli.derive import command
 from experiments.cli.output import DONE, FAILED, Steps, print_error, print_json, print_note, print_table
 from experiments.comparing import summary
 from experiments.dates import instant_of
-from experiments.fitting import idle_limits
+from experiments.fitting import without_effect
 from experiments.gantt_boxes import MOST_PANELS
 from experiments.inputs import count_of, named_priority
 from experiments.option import Json
@@ -87,8 +87,9 @@ def read(
     _check(scenario, setup, found, wanted)
     for line in (*scenario.notes, *fitted):
         shown.print_note(line)
-    warnings = [_tie_warning(each.priority, scenario) for each in policies]
-    for warning in (*idle_limits(setup.options.get("limits"), scenario.workload), *filter(None, warnings)):
+    priorities = [each.priority for each in policies if each.priority is not None]
+    idle = without_effect(setup.options.get("limits"), priorities, scenario.workload)
+    for warning in (*idle, *filter(None, (_tie_warning(each, scenario) for each in priorities))):
         shown.print_warning(warning)
     return scenario, setup, found
 
@@ -147,13 +148,9 @@ def _check(scenario: Scenario, setup: Setup, policies: Sequence[Policy], wanted:
         )
 
 
-def _tie_warning(priority: Priority | None, scenario: Scenario) -> str:
-    """Return a warning of a bid, or an order, to which all are alike: no job loses value, or none says its user."""
-    if priority is None:
-        return ""
-    work, workflows = scenario.workload, scenario.workload.workflows
-    if "fairshare" in priority.words and (work.user_id[work.known()] < 0).all():
-        return f"No job of {work.name} says its user: to {priority.name} all jobs are alike."
+def _tie_warning(priority: Priority, scenario: Scenario) -> str:
+    """Return a warning of a bid to which all are alike, since no job loses value."""
+    workflows = scenario.workload.workflows
     asked = [name for name in priority.needs if name in _OF_CURVES]
     if not asked or not workflows:
         return ""
