@@ -164,8 +164,10 @@ class Setup:
         resolved = [self._options(policy) for policy in policies]
         for name in self.options:
             if not any(name in each for each in resolved):
-                owners = [text for kind, text in KINDS.items() if name in {each.name for each in fields(kind)}]
-                owner = " or ".join(owners) or "an auction that forwards (router Auction)"
+                owners = {kind: text for kind, text in KINDS.items() if name in {each.name for each in fields(kind)}}
+                owner = " or ".join(owners.values()) or "an auction that forwards (router Auction)"
+                if any(kind in owners for each in resolved for kind in kinds_of(each)):
+                    owner = "another heuristic"  # one that has targets, or none
                 asked = ", ".join(policy.name for policy in policies)
                 hint = "omit one of them" if name in {"heuristic", "bid"} else f"use it with {owner}"
                 raise RequestError(f"{name} has no effect on {asked}", hint)

@@ -154,6 +154,7 @@ MISTAKES = {
         "--rebalance must be a number of seconds, or one with a unit..."
     ),
     "simulate -w log.swf --distance 3": "distance has no effect on FCFS; use it with a placer (heuristic)...",
+    "simulate -w log.swf --cores-per-machine 32 --heuristic FirstFit --distance 3": "...use it with another heuristic",
     "simulate -w log.swf --shares shares.csv": "shares has no effect on FCFS; use it with an order that names...",
     "compare -w log.swf --orders SAF,SPF --shares shares.csv": "shares has no effect on SAF, SPF; use it with...",
     "forecast -w log.swf --at 1d --new 1,1h --shares shares.csv": "shares has no effect on FCFS; use it with...",

@@ -156,7 +156,10 @@ def test_limits_of_users_of_which_no_job_says_its_own_are_said_to_have_no_effect
         status, _, err = run(*words.split(), "-w", "log.swf", *under)
         assert (status, err) == (0, said)
     fair = ("simulate", "-q", "--order", "FairShare", "-w")
-    for words in (fair, ("forecast", "-q", "--at", "1h", "--new", "4,1h", "--futures", 3, "--order", "FairShare", "-w")):
+    for words in (
+        fair,
+        ("forecast", "-q", "--at", "1h", "--new", "4,1h", "--futures", 3, "--order", "FairShare", "-w"),
+    ):
         assert run(*words, "log.swf").err == "No job of log says its user: to FairShare all jobs are alike.\n"
     log().to_frame().assign(user_id=np.arange(60) % 3).to_csv("users.csv", index=False)
     assert run("simulate", "-w", "users.csv", "--cores", 32, *under).err == ""
