@@ -107,7 +107,7 @@ REFUSALS: list[tuple[Callable[[], object], str]] = [
     (lambda: resampled(1, weeks=0), f"weeks must be {COUNT} (got 0)"),
     (lambda: resampled(1, how="shuffled"), "unknown how 'shuffled'; known: drawn, permuted"),
     (lambda: resampled(1, columns="queue"), "columns must be a list of names (got 'queue')"),
-    (lambda: resampled(1, columns=["queue"]), "unknown column 'queue'; known: ..."),
+    (lambda: resampled(1, columns=["queue"]), "unknown column 'queue'; there is none"),
     (lambda: capacity(most=2, least=4), "most must be an integer from 4 to 2**53, or None (got 2)"),
     (lambda: capacity(until_s=math.nan), "until_s must be a finite number of seconds, or None (got nan)"),
     (lambda: capacity(per_machine=math.nan), "per_machine must be a finite number > 0 (got nan)"),
