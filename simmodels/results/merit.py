@@ -57,7 +57,9 @@ def _core_seconds_on(evidence: Evidence, number: int, window: tuple[float, float
         return spec.cores * (high - low)
     off = evidence.off_spans[evidence.off_spans["cluster"] == number]
     length_s = np.clip(off["end_s"], low, high) - np.clip(off["start_s"], low, high)
-    return float(spec.cores * (high - low) - np.sum(np.array(spec.sizes)[off["machine"].to_numpy()] * length_s))
+    # Machine by machine: one that is off for the whole window has nothing, and no rounding error either.
+    on_s = (high - low) - np.bincount(off["machine"], length_s, spec.machines)
+    return float(np.sum(np.array(spec.sizes) * on_s))
 
 
 def of_machines(
