@@ -332,8 +332,9 @@ class ScenarioRequest:
         if cores is not None and sum(spec.cores for spec in specs) > cores:
             router: RouterName = "ByPartition" if column == "partition" else "ByQueue"
             limits = Model(log, tuple(map(Site.of, specs)), QueueOptions.checked(), router).lane_limits
-            if limits is not None:
-                return replace(self, clusters=(ClusterSpec("machine", cores),)), limits
+            # Where no job says its partition, all are of the unknown one, which has the machine.
+            name = "-1" if limits is None else "machine"
+            return replace(self, clusters=(ClusterSpec(name, cores),)), limits
         return replace(self, clusters=specs), None
 
     def _sites(

@@ -214,6 +214,9 @@ def test_partitions_that_share_cores_are_limits_of_one_queue(run: Run, divided: 
     pd.read_csv("parts.csv").replace({"partition": 2}, -1).to_csv("parts.csv", index=False)
     status, _, err = run("simulate", *BY_PARTITION, "--cores", 80)
     assert (status, " share the 80 cores: 1 up to 32, unknown ones any" in err) == (0, True), err
+    pd.read_csv("parts.csv").assign(partition=-1).to_csv("parts.csv", index=False)
+    found = json.loads(run("simulate", *BY_PARTITION, "--cores", 80, "--json").out)
+    assert [(each["name"], each["cores"]) for each in found["clusters"]] == [("-1", 80)]
 
 
 @pytest.mark.parametrize(
