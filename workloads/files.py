@@ -206,7 +206,8 @@ def write_whole(path: Path, data: bytes) -> None:
         with replacing(path) as temporary:
             temporary.write_bytes(packed)
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
-        raise RequestError(f"cannot write {path}: {_reason(error)}") from error
+        what = f"cannot write {path}: "
+        raise RequestError(what + _reason(error).removeprefix(what)) from error  # one that has no folder says it, too
 
 
 def _reason(error: Exception) -> str:

@@ -282,7 +282,7 @@ def test_the_file_says_what_is_given(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     for name, options, what in (
-        ("nowhere/job.json", {}, f"cannot write {tmp_path}/nowhere/job.json..."),
+        ("nowhere/job.json", {}, f"cannot write {tmp_path}/nowhere/job.json: {tmp_path}/nowhere is not a folder"),
         ("job.json", {"makespan_s": -1}, "makespan_s must be a finite number of seconds >= 0, or None (got -1)"),
         ("job.json", {"executed_at": ""}, "executed_at must be a date of ISO 8601 (got '')"),
     ):
