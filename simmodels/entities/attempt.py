@@ -26,7 +26,7 @@ class Outcome(Enum):
     KILLED
         It was stopped at its limit, the job's estimate.
     LOST
-        Its machine was switched off.
+        Its machine was switched off, or it was interrupted.
 
     Examples
     --------

@@ -34,7 +34,8 @@ class FirstFit(Placer):
     env, cluster
         As for `Placer`.
     options
-        ``order``, ``aware``, ``unaware``, ``fill_order``, ``dispatch`` and ``checkpoints``; see `PlacementOptions`.
+        ``order``, ``aware``, ``unaware``, ``fill_order``, ``fit``, ``dispatch`` and ``checkpoints``; see
+        `PlacementOptions`.
 
     Examples
     --------

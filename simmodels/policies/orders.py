@@ -41,8 +41,8 @@ def order(
     function
         A function of characteristics of a job, by name: words of the vocabulary
         (`simmodels.work.vocabulary`), and columns of the workload. The job with the smaller value goes first. If
-        it names ``wait``, ``now``, ``slr``, ``factor`` or ``area``, it is evaluated at each pass, else once, when the
-        job arrives.
+        it names ``wait``, ``now``, ``slr``, ``factor``, ``area`` or ``fairshare``, it is evaluated at each pass, else
+        once, when the job arrives.
     name
         The order's name; the function's by default.
     formula, source, about
