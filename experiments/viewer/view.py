@@ -33,7 +33,7 @@ def write_view(schedule: Schedule, path: str | os.PathLike[str], *, title: str |
 
     The page needs no other file and no network. It holds, packed and without loss, each job's numbers, each attempt and
     its cores (those of `experiments.gantt`), and the steps of `Schedule.queue_length` and `Schedule.cores_used`. A log
-    of 313,000 jobs on 93,312 cores is a page of 7 MB. Times are dates, in the log's time zone, if the workload knows
+    of 313,000 jobs on 93,312 cores is a page of 6 MB. Times are dates, in the log's time zone, if the workload knows
     the instant of its zero. The same schedule gives the same page.
 
     Parameters
