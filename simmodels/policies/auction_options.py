@@ -91,9 +91,7 @@ class AuctionOptions(Options):
         Whether tasks are forwarded to the queues of schedulers, which the auction stands in front of.
     """
 
-    refuses: ClassVar = {
-        "limits": ("an auction obeys no limits", "leave the bid out, for a queue, or add forward=True")
-    }
+    refuses: ClassVar = {"limits": ("an auction obeys no limits", "leave the bid out, for a queue")}
     changeable: ClassVar = ("bid", "backfilling", "cluster_fit", "blocking", "plus_one", "admission")
 
     bid: Priority = _PVR

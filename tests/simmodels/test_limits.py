@@ -210,7 +210,8 @@ def test_limits_that_make_no_sense_are_refused_in_one_sentence(engine: Any, give
         ({"queue_depth": 5}, "a limit of submitted jobs beside queue_depth; leave one of them out"),
         ({"warm_jobs": 5}, "a limit of submitted jobs beside warm_jobs; leave one of them out"),
         ({"heuristic": "FirstFit", "cores_per_machine": 4, "machines": 2}, "a placer obeys no limits; leave the heuri"),
-        ({"bid": "SRTF"}, "an auction obeys no limits; leave the bid out, for a queue, or add forward=True"),
+        ({"bid": "SRTF"}, "an auction obeys no limits; leave the bid out, for a queue$"),
+        ({"bid": "SRTF", "forward": True}, "a start is asked for at a queue with limits, which predictions of starts "),
     ],
 )
 def test_what_obeys_no_limits_refuses_them(other: dict[str, Any], text: str) -> None:
