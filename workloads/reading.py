@@ -57,7 +57,7 @@ def read(
     flops_per_s
         As for `read_batsim`.
     timezone
-        As for `read_sacct`; no other format has dates.
+        As for `read_sacct`; the times of other formats are in seconds.
     name
         Its name in figures and tables; None for the file's name without suffixes.
 
@@ -94,7 +94,7 @@ def read(
     if plain.endswith(".sacct") or is_sacct(where):
         return read_sacct(where, timezone=timezone, name=name)
     if timezone is not None:
-        raise RequestError(f"timezone with {where}", "it is for what sacct printed; other logs have no dates")
+        raise RequestError(f"timezone with {where}", "it is for what sacct printed; other files have times in seconds")
     if where.is_dir():
         return Workload.of_workflows(read_workflows(where), name=name or where.name)
     if plain.endswith((".xml", ".dax")):

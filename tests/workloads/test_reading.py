@@ -50,7 +50,7 @@ def test_a_file_is_known_by_its_name_and_by_how_it_begins(
 def test_a_zone_is_for_what_sacct_printed(good: dict[str, Reader], tmp_path: Path) -> None:
     paths = {name: written(tmp_path, good[name].seeds[0], name) for name in ("sacct", "swf")}
     assert wl.read(paths["sacct"], timezone="Europe/Berlin").header == ("; TimeZoneString: Europe/Berlin",)
-    with refused(f"timezone with {paths['swf']}; it is for what sacct printed..."):
+    with refused(f"timezone with {paths['swf']}; it is for what sacct printed; other files have times in seconds"):
         wl.read(paths["swf"], timezone="Europe/Berlin")
 
 
