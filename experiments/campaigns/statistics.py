@@ -106,7 +106,7 @@ def bootstrap(values: ArrayLike, *, statistic: Statistic = "mean", confidence: f
     Parameters
     ----------
     values
-        Shape (n,): one value a replication. Not finite ones are refused: what is missing is left out by who knows why.
+        Shape (n,): one value per replication, all finite: drop missing values before calling.
     statistic
         Which of the two.
     confidence
