@@ -41,12 +41,12 @@ def test_the_table_of_attempts_is_made_once_and_goes_where_its_schedule_does() -
 
 def test_a_cluster_that_is_off_throughout_has_no_goodput() -> None:
     """Five cores for 3.6 s are not what machines of 1, 1, 1 and 2 cores come to, rounded one after the other."""
-    dark = sm.Site(name="dark", machines=[sm.Machines(3, 1), sm.Machines(1, 2)], capacity=[(0, 0), (99, 4)])
+    off_ = sm.Site(name="off", machines=[sm.Machines(3, 1), sm.Machines(1, 2)], capacity=[(0, 0), (99, 4)])
     work = sm.Workflow(1, 6.2, [9.8 - 6.2], 1)
-    found = sm.simulate([work], on=[sm.Site(name="lit", machines=1, cores_per_machine=1), dark], bid="FIFO")
+    found = sm.simulate([work], on=[sm.Site(name="on", machines=1, cores_per_machine=1), off_], bid="FIFO")
     assert found.window == (6.2, 9.8)
-    assert np.isnan(found.on("dark").metrics()["goodput"])
-    assert found.on("lit").metrics()["goodput"] == 1
+    assert np.isnan(found.on("off").metrics()["goodput"])
+    assert found.on("on").metrics()["goodput"] == 1
 
 
 def test_energy_carbon_and_cost_by_hand() -> None:
