@@ -208,13 +208,12 @@ def _label_with_dates(axes: Axes, window_s: tuple[float, float], log: Workload, 
     dates = [date for date in num2date(locator.tick_values(first, last), tz=zone) if first <= date <= last]
     labels = formatter.format_ticks(date2num(dates)) if dates else []
     named = [f"{date:%b-%d}" if label == "00:00" else label for date, label in zip(dates, labels, strict=True)]
-    about = formatter.get_offset()
-    if about.count("-") == 2:  # a day: the one on which the axis begins, whichever the last tick is on
-        about = f"{first:%Y-%b-%d}"
+    about = formatter.get_offset()  # that of the last tick; the axis says where it begins, as exactly
+    form = "%Y-%b-%d"[: 2 + 3 * about.count("-")] + " %H:%M" * (":" in about)
     ticks = [(date.timestamp() - float(log.start_unix_s or 0)) / unit_s for date in dates]
     axes.xaxis.set_major_locator(ticker.FixedLocator(ticks))
     axes.xaxis.set_major_formatter(ticker.FixedFormatter(named))
-    axes.set_xlabel(f"{about or 'date'} ({zone})")
+    axes.set_xlabel(f"{first.strftime(form) if about else 'date'} ({zone})")
     return True
 
 

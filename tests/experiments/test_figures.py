@@ -155,6 +155,23 @@ def test_the_axis_of_time_has_dates_in_the_logs_time_zone(drawn: sm.Schedule) ->
     assert labels["00:10"] == pytest.approx(2400 / 60)
 
 
+@pytest.mark.parametrize(
+    ("begin_s", "end_s", "about", "labels"),
+    [
+        (-3600.0, 5 * 86_400.0 - 3600, "2020-Dec", ["31", "Jan", "02", "03", "04"]),
+        (10.0, 30.0, "2020-Dec-30 23:00", ["10", "15", "20", "25", "30"]),
+    ],
+)
+def test_what_the_labels_of_dates_leave_out_is_that_of_the_axis_begin(
+    drawn: sm.Schedule, begin_s: float, end_s: float, about: str, labels: list[str]
+) -> None:
+    """The log begins at 23:00 on the last day but one of a year."""
+    schedule = replace(drawn, workload=replace(drawn.workload, start_unix_s=1_609_369_200))
+    axes = gantt(schedule, start_s=begin_s, end_s=end_s).axes[0]
+    assert axes.get_xlabel() == f"{about} (UTC)"
+    assert [text.get_text() for text in axes.get_xticklabels()] == labels
+
+
 def test_many_rectangles_are_drawn_as_pixels_so_that_files_stay_small(many: sm.Schedule, tmp_path: Path) -> None:
     jobs = many.workload.take(np.tile(np.arange(2500), 2))
     both = replace(jobs, job_id=np.arange(5000))
