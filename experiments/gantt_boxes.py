@@ -59,6 +59,7 @@ class Boxes(NamedTuple):
     """The rectangles of a panel, cut to its window; one entry per rectangle."""
 
     row: Ints  # input row of the job
+    attempt: Ints  # which of the job's, from 1 on
     kind: Ints  # the number in `KINDS` of its attempt; 0, too, if that still runs at the end
     brief: Flags  # whether it has no length
     ends: Flags  # whether it ends in the window, or with it
@@ -124,6 +125,7 @@ def boxes_of(panel: Panel, window_s: tuple[float, float]) -> Boxes:
     seen = (start_s < high_s) & (end_s > low_s) | brief & (start_s >= low_s) & (start_s <= high_s)
     boxes = Boxes(
         row[line],
+        runs["attempt"].to_numpy()[line],
         np.select([outcome == KILLED, (outcome == UNFINISHED) & ended], [1, 2 + saved]),
         brief,
         ended & (end_s <= high_s),

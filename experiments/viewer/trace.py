@@ -17,7 +17,8 @@ from simmodels.ground.numbers import Floats
 from simmodels.results.allocation import allocate_attempts
 from simmodels.results.attempts import machines_on
 
-_RUN: Final = ["machine", "row", "left_s", "right_s"]
+_RUN: Final = ["machine", "row", "attempt"]
+_SHOWN: Final = ["row", "left_s", "right_s", "what", "wait_s"]
 
 
 def write_trace(schedule: Schedule, path: str | os.PathLike[str], *, power: Power | None = None) -> None:
@@ -108,8 +109,8 @@ def _tracks(panel: Panel, window_s: tuple[float, float]) -> Iterator[Track]:
     boxes, schedule = boxes_of(panel, window_s), panel.schedule
     machine = np.floor(boxes.bottom).astype(np.int64) if panel.by_machine else np.zeros(len(boxes.row), np.int64)
     what = np.where(boxes.ends, boxes.kind, len(KINDS))
-    runs = pd.DataFrame({"machine": machine, "row": boxes.row, "left_s": boxes.left_s, "right_s": boxes.right_s})
-    runs = runs.assign(what=what).drop_duplicates(_RUN).sort_values(_RUN, ignore_index=True)
+    runs = pd.DataFrame(boxes._asdict()).assign(machine=machine, what=what)
+    runs = runs.drop_duplicates(_RUN).sort_values(_RUN, ignore_index=True)
     edges, off = np.searchsorted(runs["machine"], np.arange(panel.top + 1)), _off(panel)
     runs["wait_s"] = runs["left_s"] - (schedule.workload.submit_s + schedule.earlier_s)[runs["row"]]
     for number in range(panel.top if panel.by_machine else 1):
@@ -120,10 +121,7 @@ def _tracks(panel: Panel, window_s: tuple[float, float]) -> Iterator[Track]:
         lane, name = given.first.astype(np.int64), f"machine {number}" if panel.by_machine else "jobs"
         for place in range(int(lane.max(initial=0)) + 1):
             chosen = part[lane == place].sort_values(["left_s", "right_s"])
-            slices = [
-                _job(schedule, *values)
-                for values in zip(*(chosen[each] for each in [*_RUN[1:], "what", "wait_s"]), strict=True)
-            ]
+            slices = [_job(schedule, *values) for values in zip(*(chosen[each] for each in _SHOWN), strict=True)]
             title = name if place == 0 else f"{name} ({place + 1})"
             slices += off.get(number, []) if place == 0 else []
             yield Track(1 + panel.cluster, title, sorted(slices, key=lambda each: (each.start_s, each.end_s)))

@@ -154,16 +154,16 @@ def _users(schedule: Schedule) -> dict[int, str]:
 
 
 def _add_runs(packed: Packed, panels: list[Panel], window_s: tuple[float, float]) -> int:
-    """Add the attempts and their rectangles, by cluster, row and start; return how many attempts there are."""
+    """Add the attempts and their rectangles, by cluster, row and attempt; return how many attempts there are."""
     tables = [
         pd.DataFrame(boxes_of(each, window_s)._asdict()).assign(panel=number, step=_panel(each, 0.0)["step"])
         for number, each in enumerate(panels)
     ]
     boxes = pd.concat(tables)
-    order = np.lexsort((boxes["bottom"], boxes["left_s"], boxes["row"], boxes["panel"]))
+    order = np.lexsort((boxes["bottom"], boxes["attempt"], boxes["row"], boxes["panel"]))
     boxes = boxes.take(order).reset_index(drop=True)
     low, high = (np.rint((boxes[side] * boxes["step"]).to_numpy()).astype(np.int64) for side in ("bottom", "top"))
-    runs = boxes[boxes[["panel", "row", "left_s"]].diff().ne(0).any(axis=1)]  # the first rectangle of each
+    runs = boxes[boxes[["panel", "row", "attempt"]].diff().ne(0).any(axis=1)]  # the first rectangle of each
     row, start_s = runs["row"].to_numpy(), runs["left_s"].to_numpy()
     packed.add("run_panel", runs["panel"].to_numpy(), delta=True)
     packed.add("run_row", row, delta=True)

@@ -59,12 +59,22 @@ def flows() -> sm.Schedule:
     return sm.simulate(sm.Workload.concat([rigid, sm.Workload.of_workflows(made)]), on=64)
 
 
+def stopped_at_its_start() -> sm.Schedule:
+    """Return a schedule of a job that loses its machine at the instant of its start, and starts again at once."""
+    jobs, nan = sm.Workload([1, 2], [0.0, 0.0], [10.0, 3.0], [10.0, 3.0], [2, 2]), float("nan")
+    columns = {"row": [0, 0, 1], "attempt": [1, 2, 1], "start_s": [5, 5, 0], "end_s": [5, 15, 3], "outcome": [2, 0, 0]}
+    stopped = {"work_s": [0.0, nan, nan], "stopped": [True, False, False]}
+    attempts = pd.DataFrame(columns | stopped)
+    return sm.Schedule(jobs, 4, [5.0, 0.0], [15.0, 3.0], attempts=attempts).validate()
+
+
 CASES = {
     "a pool": lambda: sm.simulate(log(), backfilling="easy"),
     "several clusters": on_clusters,
     "machines that are switched": on_walk,
     "jobs that are killed": lambda: sm.simulate(replace(log(), estimate_s=log().runtime_s / 2), overrun="kill"),
     "workflows and jobs": flows,
+    "a job that is stopped at its start": stopped_at_its_start,
 }
 
 
@@ -105,7 +115,7 @@ def test_attempts_are_those_of_the_schedule(schedule: sm.Schedule, shown: Shown)
     names = ["run_row", "run_start_s", "run_end_s", "run_panel", "run_ends", "run_killed"]
     there = pd.DataFrame({name: found["run_kind"] == 1 if name == "run_killed" else found[name] for name in names})
     wanted = runs[names].astype(there.dtypes.to_dict())
-    pd.testing.assert_frame_equal(*(table.sort_values(names[:2], ignore_index=True) for table in (there, wanted)))
+    pd.testing.assert_frame_equal(*(table.sort_values(names[:3], ignore_index=True) for table in (there, wanted)))
 
 
 def test_rectangles_are_those_of_the_gantt_chart(schedule: sm.Schedule, shown: Shown) -> None:
