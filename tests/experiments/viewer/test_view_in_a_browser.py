@@ -1,6 +1,7 @@
 """The page of a schedule in a real browser: what is shown at a place, found, coloured, and said."""
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -213,6 +214,29 @@ def test_the_queue_is_scaled_to_what_is_seen(page: Driver) -> None:
     assert max(page.execute_script(listen, begin, begin + (end - begin) / 50)) < max(
         page.execute_script(listen, begin, end)
     )
+
+
+def test_labels_of_the_axis_of_time_are_whole_and_lie_side_by_side(page: Driver) -> None:
+    """Wherever midnight lies: the zone stands left of the axis, and dates are the widest labels."""
+    drawn = page.execute_script(
+        """
+        const {chart} = window.schedlab, pens = CanvasRenderingContext2D.prototype, fill = pens.fillText, drawn = [];
+        pens.fillText = function (text, x, y) {
+          const wide = this.measureText(text).width, left = x - wide / (this.textAlign === "center" ? 2 : 1);
+          if (y === chart.height - 6) drawn.at(-1).push([left, left + wide]);
+        };
+        for (let quarter = 0; quarter < 96; quarter++) {
+          drawn.push([[chart.width]]);
+          chart.look(900 * quarter, 900 * quarter + 100000);
+          chart.draw();
+        }
+        pens.fillText = fill;
+        return drawn;
+        """
+    )
+    for labels in map(sorted, drawn):
+        assert len(labels) > 5
+        assert all(one[1] <= other[0] for one, other in pairwise(labels))
 
 
 def test_the_wheel_zooms_at_the_pointer_and_dragging_moves(page: Driver) -> None:
