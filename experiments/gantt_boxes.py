@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from simmodels.clusters.cluster_spec import ClusterSpec
 from simmodels.ground.numbers import Floats, Ints
-from simmodels.results.allocation import allocate_attempts
+from simmodels.results.allocation import allocate_on
 from simmodels.results.schedule import KILLED, UNFINISHED, Schedule
 
 Flags = NDArray[np.bool_]
@@ -92,31 +92,10 @@ def boxes_of(panel: Panel, window_s: tuple[float, float]) -> Boxes:
     runs = runs[(runs["cluster"] == panel.cluster) & runs["start_s"].notna()]
     if panel.by_machine:  # a pool gives out its cores by what ran before, as tables of cores do
         runs = runs[(runs["start_s"] <= high_s) & ~(runs["end_s"] < low_s)]
-    own = panel.schedule.workload.cores[runs["row"]]
-    runs = runs.assign(cores=own)
-    parts = panel.schedule.all_parts()
-    if panel.by_machine and len(parts):
-        parts = parts.rename(columns={"machine": "part", "cores": "of_part"})
-        runs = runs.merge(parts, "left", on=["row", "attempt"], sort=False)
-        runs["machine"] = runs["part"].fillna(runs["machine"]).astype(np.int64)
-        runs["cores"] = runs["of_part"].fillna(runs["cores"]).astype(np.int64)
-    machine = runs["machine"].to_numpy() if panel.by_machine else np.zeros(len(runs), np.int64)
-    order = np.argsort(machine, kind="stable")
-    cuts = np.flatnonzero(np.diff(machine[order])) + 1
-    row, start_s, end_s, needed = (runs[name].to_numpy() for name in ("row", "start_s", "end_s", "cores"))
-    found: list[tuple[Ints, Floats, Floats]] = []
-    for here in np.split(order, cuts) if len(order) else ():
-        which = int(machine[here[0]])
-        cores = spec.cores_of(which) if panel.by_machine else spec.cores
-        work = panel.schedule.workload
-        given = allocate_attempts(work, row[here], start_s[here], end_s[here], needed[here], cores)
-        lines = np.repeat(here, np.diff(given.offsets))
-        scale, base = ((1 - GAP) / cores, float(which)) if panel.by_machine else (1.0, 0.0)
-        low, high = given.first.astype(np.float64), given.last.astype(np.float64) + 1.0
-        found.append((lines, base + low * scale, base + high * scale))
-    joined = [np.concatenate([each[k] for each in found]) if found else np.empty(0) for k in range(3)]
-    line, bottom, top = joined[0].astype(np.int64), joined[1], joined[2]
-    start_s, end_s = start_s[line], end_s[line]
+    line, machine, first, last = allocate_on(panel.schedule, panel.cluster, runs)
+    scale = np.array([(1 - GAP) / spec.cores_of(each) for each in range(spec.machines)] if panel.by_machine else [1.0])
+    bottom, top = machine + first * scale[machine], machine + (last + 1.0) * scale[machine]
+    row, start_s, end_s = (runs[name].to_numpy()[line] for name in ("row", "start_s", "end_s"))
     outcome = runs["outcome"].to_numpy()[line]
     brief, ended = start_s == end_s, ~np.isnan(end_s)
     saved = runs["work_s"].to_numpy()[line] > 0
@@ -124,7 +103,7 @@ def boxes_of(panel: Panel, window_s: tuple[float, float]) -> Boxes:
     end_s = np.where(ended, end_s, last_s)
     seen = (start_s < high_s) & (end_s > low_s) | brief & (start_s >= low_s) & (start_s <= high_s)
     boxes = Boxes(
-        row[line],
+        row,
         runs["attempt"].to_numpy()[line],
         np.select([outcome == KILLED, (outcome == UNFINISHED) & ended], [1, 2 + saved]),
         brief,

@@ -6,7 +6,7 @@ Gantt charts and Batsim's table of jobs want them by number.
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from simmodels.ground.numbers import Floats, Ints, ranges
 from simmodels.ground.signals import heed_signals
 from simmodels.results.schedule import Schedule
 from simmodels.work.workload import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Bounds: TypeAlias = NDArray[np.int32]
 
@@ -69,7 +72,9 @@ def _text(low: int, high: int) -> str:
 
 
 def allocate(schedule: Schedule) -> Allocation:
-    """Return the cores of every attempt of a schedule: each takes the lowest that are free.
+    """Return the cores of every attempt of a schedule: each takes the lowest that are free on its machines.
+
+    Cores are numbered through all clusters, and there through all machines.
 
     At one instant, first the cores of what ends are freed; then come the jobs that run for 0 s,
     one after another (each gives its cores back at once); then the other starts by (submit, input
@@ -87,14 +92,72 @@ def allocate(schedule: Schedule) -> Allocation:
     Raises
     ------
     IllegalScheduleError
-        More cores are in use at some instant than the machine has.
+        More cores are in use at some instant than a machine has.
     RequestError
-        The machine has more than 2**31 - 1 cores.
+        There are more than 2**31 - 1 cores.
     """
-    runs = schedule.all_attempts()
-    row, start_s, end_s = (runs[name].to_numpy() for name in ("row", "start_s", "end_s"))
-    work = schedule.workload
-    return allocate_attempts(work, row, start_s, end_s, work.cores[row], schedule.cores)
+    _require_numbers(schedule.cores)
+    runs, base = schedule.all_attempts(), 0
+    found: list[NDArray[np.int64]] = []
+    for cluster, spec in enumerate(schedule.clusters):
+        here = np.flatnonzero((runs["cluster"] == cluster) & runs["start_s"].notna())
+        line, machine, first, last = allocate_on(schedule, cluster, runs.iloc[here])
+        begin = base + np.cumsum([0, *(spec.sizes or [spec.cores // spec.machines] * spec.machines)])[machine]
+        found.append(np.stack((here[line], begin + first, begin + last)))
+        base += spec.cores
+    line, first, last = np.concatenate(found, axis=1)
+    order = np.lexsort((first, line))
+    line, first, last = line[order], first[order], last[order]
+    apart = (line[1:] != line[:-1]) | (first[1:] != last[:-1] + 1)  # the cores of neighbouring machines may touch
+    begins, ends = np.append(True, apart)[: len(line)], np.append(apart, True)[: len(line)]
+    offsets = np.searchsorted(line[begins], np.arange(len(runs) + 1))
+    return Allocation(offsets, first[begins].astype(np.int32), last[ends].astype(np.int32))
+
+
+def allocate_on(schedule: Schedule, cluster: int, runs: "pd.DataFrame") -> tuple[Ints, Ints, Ints, Ints]:
+    """Return the cores of attempts on a cluster, one entry per interval, in no order.
+
+    Parameters
+    ----------
+    schedule
+        A legal schedule.
+    cluster
+        The number of the cluster.
+    runs
+        Some of its attempts, rows of `Schedule.all_attempts`; all of them have started there.
+
+    Returns
+    -------
+    tuple
+        Which of the attempts it is, on which machine (0 of a pool), and the lowest and highest core there.
+    """
+    spec, work = schedule.clusters[cluster], schedule.workload
+    at = runs[["row", "attempt", "start_s", "end_s"]].assign(line=np.arange(len(runs)), cores=work.cores[runs["row"]])
+    at["machine"] = runs["machine"] if spec.machines > 1 else 0
+    parts = schedule.all_parts()
+    if spec.machines > 1 and len(parts):
+        parts = parts.rename(columns={"machine": "part", "cores": "of_part"})
+        at = at.merge(parts, "left", on=["row", "attempt"], sort=False)
+        at["machine"] = at["part"].fillna(at["machine"]).astype(np.int64)
+        at["cores"] = at["of_part"].fillna(at["cores"]).astype(np.int64)
+    row, start_s, end_s, cores, line = (at[name].to_numpy() for name in ("row", "start_s", "end_s", "cores", "line"))
+    machine = at["machine"].to_numpy()
+    order = np.argsort(machine, kind="stable")
+    found: list[NDArray[np.int64]] = [np.empty((4, 0), np.int64)]
+    for here in np.split(order, np.flatnonzero(np.diff(machine[order])) + 1) if len(order) else ():
+        which = int(machine[here[0]])
+        size = spec.cores_of(which) if spec.machines > 1 else spec.cores
+        given = allocate_attempts(work, row[here], start_s[here], end_s[here], cores[here], size)
+        lines = np.repeat(line[here], np.diff(given.offsets))
+        found.append(np.stack((lines, np.full(len(lines), which), given.first, given.last)))
+    lines, machines, first, last = np.concatenate(found, axis=1)
+    return lines, machines, first, last
+
+
+def _require_numbers(cores: int) -> None:
+    """Refuse more cores than numbers are kept for."""
+    if cores > _MOST_CORES:
+        raise RequestError(must_be("the number of cores to assign", f"at most {_MOST_CORES}", cores))
 
 
 def allocate_attempts(
@@ -111,8 +174,7 @@ def allocate_attempts(
     machine
         The cores of the machine.
     """
-    if machine > _MOST_CORES:
-        raise RequestError(must_be("the number of cores to assign", f"at most {_MOST_CORES}", machine))
+    _require_numbers(machine)
     starts = np.flatnonzero(~np.isnan(start_s))
     lasts = start_s[starts] != end_s[starts]
     starts = starts[np.lexsort((starts, row[starts], work.submit_s[row[starts]], lasts, start_s[starts]))]

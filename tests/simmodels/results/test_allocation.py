@@ -48,6 +48,16 @@ def test_earlier_attempts_come_after_the_jobs() -> None:
     assert allocate(schedule.validate()).formatted() == ["0-1", "2-3", "0-1"]
 
 
+def test_cores_are_those_of_the_machines_and_clusters_that_jobs_ran_on() -> None:
+    sites = [sm.Site(name="a", machines=[sm.Machines(1, 2), sm.Machines(2, 4)]), sm.Site(name="b", cores=4)]
+    jobs = rigid((0, 10, 9), (0, 10, 3), (10, 5, 3), (10, 5, 1), (11, 5, 3))
+    schedule = sm.simulate(jobs, on=sites, router="RoundRobin")
+    parts = schedule.all_parts()[["row", "machine", "cores"]].to_numpy().tolist()
+    assert sorted(parts) == [[0, 0, 2], [0, 1, 4], [0, 2, 3], [2, 0, 2], [2, 1, 1]]
+    assert schedule.all_attempts()["machine"].tolist() == [0, 0, 0, 0, 1]
+    assert allocate(schedule).formatted() == ["0-8", "10-12", "0-2", "10", "3-5"]
+
+
 def test_a_schedule_that_does_not_fit_is_refused_by_job_and_instant() -> None:
     jobs = rigid((0, 10, 3), (0, 10, 3))
     with pytest.raises(sm.IllegalScheduleError, match=r"\(capacity\): job 2 starts at 4.0 s on 3 cores"):
