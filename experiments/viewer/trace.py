@@ -41,7 +41,7 @@ def write_trace(schedule: Schedule, path: str | os.PathLike[str], *, power: Powe
     Raises
     ------
     RequestError
-        The name ends otherwise, or the schedule has no jobs.
+        The name ends otherwise, the schedule has no jobs, or it ends later than the format can say (in 292 years).
     IllegalScheduleError
         More cores are in use at some instant than a machine has.
     FileNotFoundError

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
 
-from simmodels.errors import printable
+from simmodels.errors import RequestError, printable
 from simmodels.ground.files import ending_of, replacing
 from simmodels.version import __version__
 
@@ -186,7 +186,10 @@ def _packet(content: bytes) -> bytes:
 
 
 def _at(time_s: float) -> bytes:
-    return _whole(_TIMESTAMP, round(1e9 * time_s))
+    time_ns = round(1e9 * time_s)
+    if time_ns >= 2**63:
+        raise RequestError(f"Perfetto's format has no instant {time_s:g} s", "write a .json, or begin the log near 0 s")
+    return _whole(_TIMESTAMP, time_ns)
 
 
 def _note(name: str, value: Value) -> bytes:

@@ -20,6 +20,7 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
 import simmodels as sm
 from experiments.viewer.trace import write_trace
 from tests.experiments.viewer.test_view import CASES
+from tests.refused import refused
 
 POWER = sm.Power(120.0, 8.0)
 
@@ -175,6 +176,17 @@ def test_spans_in_which_a_machine_was_off_are_slices_of_its_track(tmp_path: Path
         "jobs waiting", "cores in use", "machines on, machines",
     }  # fmt: skip
     assert {name for _, name in read.slices} >= {f"machine {k}" for k in range(schedule.clusters[0].machines)}
+
+
+def test_an_instant_that_perfetto_cannot_say_is_refused(tmp_path: Path) -> None:
+    """The submits are in milliseconds since 1970, by mistake."""
+    schedule = sm.simulate({"submit_s": [0, 1.6e12], "runtime_s": [1, 1], "cores": [1, 1]}, cores=1)
+    with refused("Perfetto's format has no instant 1.6e+12 s; write a .json, or begin the log near 0 s"):
+        write_trace(schedule, tmp_path / "out.pftrace")
+    assert not list(tmp_path.iterdir())
+    write_trace(schedule, tmp_path / "out.json")
+    [slices] = read_json(tmp_path / "out.json").slices.values()
+    assert [each[0] // 10**9 for each in slices] == [0, 1_600_000_000_000]
 
 
 @pytest.mark.parametrize("ending", ["json", "json.gz", "pftrace.gz"])
