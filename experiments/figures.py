@@ -193,7 +193,7 @@ def distributions(
     row per schedule: the box holds the middle half of the jobs with the median as a line, the
     whiskers go from the 5th to the 95th percentile, the diamond is the mean; its value stands on
     the right. Both are on one logarithmic axis and in the same colours. The jobs are the counted
-    ones that ended.
+    rigid ones that ended.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def distributions(
     Raises
     ------
     RequestError
-        There are no schedules, one has no counted job that ended, `what` is none of the three, or
+        There are no schedules, one has no counted rigid job that ended, `what` is none of the three, or
         `tau_s` is not a finite number > 0.
 
     Examples
@@ -274,10 +274,10 @@ def distributions(
 
 
 def _quantity(name: str, schedule: Schedule, what: Quantity, tau_s: float) -> NDArray[np.float64]:
-    """Return the sorted values of a quantity, one a counted job that ended."""
-    chosen = schedule.counted & (schedule.outcome != UNFINISHED)
+    """Return the sorted values of a quantity, one a counted rigid job that ended."""
+    chosen = schedule.counted & schedule.workload.rigid() & (schedule.outcome != UNFINISHED)
     if not chosen.any():
-        raise RequestError(f"schedule {name!r} has no counted job that ended", "give one with such jobs")
+        raise RequestError(f"schedule {name!r} has no counted rigid job that ended", "give one with such jobs")
     submit_s = schedule.workload.submit_s[chosen]
     wait_s = metrics.wait_s(submit_s, schedule.began_s[chosen])
     if what == "wait_s":

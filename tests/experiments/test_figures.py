@@ -190,7 +190,10 @@ def test_what_cannot_be_drawn_is_refused(drawn: sm.Schedule) -> None:
         (lambda: gantt(drawn, colour="size"), "unknown colour 'size'"),  # type: ignore[arg-type]
         (lambda: distributions({}), "there is no schedule to draw; give at least one"),
         (lambda: distributions({"a": drawn}, what="cores"), "unknown quantity 'cores'; "),  # type: ignore[arg-type]
-        (lambda: distributions({"c": replace(drawn, counted=np.arange(6) > 3)}), "'c' has no counted job that ended"),
+        (
+            lambda: distributions({"c": replace(drawn, counted=np.arange(6) > 3)}),
+            "'c' has no counted rigid job that ended",
+        ),
     ):
         with refused(f"...{text}..."):
             draw()
@@ -280,6 +283,16 @@ def test_only_counted_jobs_that_ended_are_in_a_distribution(drawn: sm.Schedule) 
 def test_more_orders_than_colours_differ_in_their_dashes(drawn: sm.Schedule) -> None:
     upper = distributions({str(row): drawn for row in range(20)}, what="response_s").axes[0]
     assert len({(line.get_color(), line.get_linestyle()) for line in upper.lines}) == 20
+
+
+def test_tasks_of_workflows_are_no_jobs_of_a_distribution(drawn: sm.Schedule) -> None:
+    flow = sm.Workflow(100, submit_s=0.0, runtime_s=[500.0, 10.0], cores=[4, 4], edges=[(0, 1)])
+    both = sm.Workload.concat([drawn.workload, sm.Workload.of_workflows([flow])])
+    schedule = sm.simulate(both, on=8)
+    figure = distributions({"a": schedule})
+    assert figure.axes[0].get_title(loc="left").endswith(f", {len(drawn)} jobs")
+    [diamond] = (line for line in figure.axes[1].lines if line.get_marker() == "D")
+    assert diamond.get_xdata() == pytest.approx([schedule.metrics()["mean_wait_s"]])
 
 
 # -- files ---------------------------------------------------------------------------------------
