@@ -107,6 +107,8 @@ def gantt(
     require_known("colour", colour, get_args(Colouring))
     windows = [drawing.window_of(each, start_s, end_s) for each in shown.values()]
     window_s = min(low for low, _ in windows), max(high for _, high in windows)
+    logs = [each.workload for each in shown.values()]
+    log = logs[0] if len({each.start_unix_s for each in logs}) == 1 else None  # else an instant has several dates
     heights = np.maximum(heights_of(panels), LOWEST)
     height_in = 5.6 if len(panels) == 1 else 1.4 + (4.2 if several else 1.7) * float(heights.sum())
     with mpl.rc_context(STYLE):
@@ -117,7 +119,8 @@ def gantt(
         few = sum(len(np.unique(drawn.row)) for drawn in boxes.values()) <= _MOST_LABELS
         many = sum(len(drawn.row) for drawn in boxes.values()) > _MOST_OUTLINES
         for panel, axes, share in zip(panels, rows, heights / heights.sum(), strict=True):
-            unit_s = _set_axes(axes, panel, window_s, float(share))
+            unit_s = drawing.time_axis(axes, window_s, log)
+            _set_axes(axes, panel, float(share))
             entries += _draw_off(axes, panel, window_s, unit_s)
             entries += _draw_boxes(axes, panel, boxes[panel], inks[panel.name], unit_s, few=few, many=many)
             if few:
@@ -230,9 +233,9 @@ def _add_scale(figure: Figure, axes: list[Axes], colour: Colouring, most_s: floa
 # -- panels -----------------------------------------------------------------------------------------
 
 
-def _set_axes(axes: Axes, panel: Panel, window_s: tuple[float, float], share: float) -> float:
-    """Set the axes of a panel that has this share of the figure's height; return the unit of time."""
-    spec, unit_s = panel.spec, drawing.time_axis(axes, window_s, panel.schedule.workload)
+def _set_axes(axes: Axes, panel: Panel, share: float) -> None:
+    """Set the axis of cores or machines of a panel that has this share of the figure's height."""
+    spec = panel.spec
     axes.set_ylim(0, panel.top)
     what = "machine" if panel.by_machine else "core"
     if len(panel.schedule.clusters) > 1:
@@ -246,7 +249,6 @@ def _set_axes(axes: Axes, panel: Panel, window_s: tuple[float, float], share: fl
         rows = [row for row in locator.tick_values(0, panel.top - 1) if 0 <= row < panel.top]
         axes.set_yticks(np.array(rows) + 0.5, labels=[drawing.grouped(row) for row in rows])
     axes.spines[["top", "right"]].set_visible(True)
-    return unit_s
 
 
 def _draw_off(axes: Axes, panel: Panel, window_s: tuple[float, float], unit_s: float) -> list[Artist]:

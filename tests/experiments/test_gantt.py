@@ -1,5 +1,7 @@
 """Gantt charts by machine and by cluster: what is off, what is lost, and where each job lies."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -83,6 +85,18 @@ def test_each_cluster_has_a_panel_and_each_schedule_its_own() -> None:
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles[::2] == ["RoundRobin, workload", "LeastLoaded, workload"]
     assert [axes.get_ylim()[1] for axes in figure.axes] == [2, 2, 2, 2]
+
+
+def test_schedules_of_several_zeros_have_no_dates() -> None:
+    plain = schedule_of()
+    dated = replace(plain, workload=replace(plain.workload, start_unix_s=1_600_000_000))
+    alone = gantt(plain, colour="job").axes[0]
+    assert gantt({"a": dated, "b": dated}, colour="job").axes[-1].get_xlabel() == "2020-Sep-13 12:26 (UTC)"
+    for shown in ({"a": dated, "b": plain}, {"b": plain, "a": dated}):
+        axes = gantt(shown, colour="job").axes[-1]
+        assert axes.get_xlabel() == alone.get_xlabel() == "time since the trace's zero (s)"
+        labels = [[text.get_text() for text in each.get_xticklabels()] for each in (axes, alone)]
+        assert labels[0] == labels[1]
 
 
 def test_what_was_saved_is_not_drawn_as_lost() -> None:
