@@ -11,6 +11,7 @@ from experiments.drawing import headline, window_of
 from experiments.gantt_boxes import KINDS, Panel, boxes_of
 from experiments.viewer.trace_formats import EventTrace, Slice, Track, Value, trace_writer
 from simmodels import Power, Schedule
+from simmodels.errors import printable
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.files import as_path
 from simmodels.ground.numbers import Floats
@@ -82,7 +83,7 @@ def _counters(schedule: Schedule, window_s: tuple[float, float], power: Power | 
     if schedule.off_spans is not None:
         for spec, each in zip(schedule.clusters, on, strict=True):
             table = pd.DataFrame({"time_s": each.time_s, "machines": each.machines})
-            yield Track(0, f"machines on, {spec.name}", values=_points(table, window_s), unit="machines")
+            yield Track(0, f"machines on, {printable(spec.name)}", values=_points(table, window_s), unit="machines")
     if power is not None:
         time_s = np.unique(np.concatenate([used["time_s"].to_numpy(), *(each.time_s for each in on)]))
         cores = _held(used["time_s"].to_numpy(), used["cores_used"].to_numpy(), time_s)

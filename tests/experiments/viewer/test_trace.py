@@ -178,6 +178,16 @@ def test_spans_in_which_a_machine_was_off_are_slices_of_its_track(tmp_path: Path
     assert {name for _, name in read.slices} >= {f"machine {k}" for k in range(schedule.clusters[0].machines)}
 
 
+def test_what_cannot_be_shown_of_a_name_is_escaped_in_all_tracks(tmp_path: Path) -> None:
+    site = sm.Site(name="a\udcff\n", machines=[sm.Machines(2, cores=2)], capacity=[(0, 2), (3, 1)])
+    schedule = sm.simulate({"submit_s": [0], "runtime_s": [5], "cores": [1]}, on=[site])
+    for ending, reader in (("json", read_json), ("pftrace", read_binary)):
+        write_trace(schedule, tmp_path / f"out.{ending}")
+        read = reader(tmp_path / f"out.{ending}")
+        assert {group for group, _ in read.slices} == {r"a\udcff\n"}
+        assert ("over time", r"machines on, a\udcff\n") in read.values
+
+
 def test_an_instant_that_perfetto_cannot_say_is_refused(tmp_path: Path) -> None:
     """The submits are in milliseconds since 1970, by mistake."""
     schedule = sm.simulate({"submit_s": [0, 1.6e12], "runtime_s": [1, 1], "cores": [1, 1]}, cores=1)
