@@ -106,8 +106,8 @@ def utilisation_and_queue(
         notes = []
         if used.sliced or queue.sliced:
             notes.append(f"lines: means of {_SLICES} slices of time; band: least to greatest queue in a slice")
-        if not schedule.counted.all():
-            _shade_outside((upper, lower), schedule.window_s(), window_s, unit_s)
+        counts = schedule.counted.all()
+        if not counts and _shade_outside((upper, lower), schedule.window_s(), window_s, unit_s):
             notes.append("shaded: outside the window of the metrics")
         if notes:
             figure.supxlabel("; ".join(notes), fontsize=8, color=PALE_INK)
@@ -170,12 +170,14 @@ def _note(axes: Axes, text: str, ink: str) -> None:
 
 def _shade_outside(
     panels: tuple[Axes, ...], metrics_s: tuple[float, float], window_s: tuple[float, float], unit_s: float
-) -> None:
-    """Shade what lies outside the window of the metrics."""
-    for left, right in ((window_s[0], metrics_s[0]), (metrics_s[1], window_s[1])):
-        if left < right:
-            for axes in panels:
-                axes.axvspan(left / unit_s, right / unit_s, color=OUTSIDE, alpha=0.8, linewidth=0, zorder=0)
+) -> bool:
+    """Shade what lies outside the window of the metrics; return whether anything does."""
+    sides = (window_s[0], metrics_s[0]), (metrics_s[1], window_s[1])
+    outside = [(left / unit_s, right / unit_s) for left, right in sides if left < right]
+    for axes in panels:
+        for side in outside:
+            axes.axvspan(*side, color=OUTSIDE, alpha=0.8, linewidth=0, zorder=0)
+    return bool(outside)
 
 
 def distributions(

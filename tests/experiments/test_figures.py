@@ -238,6 +238,8 @@ def test_time_outside_the_window_of_the_metrics_is_shaded(drawn: sm.Schedule) ->
     figure = utilisation_and_queue(later)
     assert figure.get_supxlabel() == "shaded: outside the window of the metrics"
     assert utilisation_and_queue(replace(drawn, counted=None)).get_supxlabel() == ""
+    begin_s, end_s = later.window_s()  # of which nothing lies outside
+    assert utilisation_and_queue(later, start_s=begin_s, end_s=end_s).get_supxlabel() == ""
 
 
 def test_long_step_functions_keep_their_means_and_extremes(many: sm.Schedule) -> None:
