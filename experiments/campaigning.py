@@ -20,9 +20,8 @@ from experiments.cli.advise import Advise
 from experiments.cli.new import New
 from experiments.cli.report import Report as ReportRequest
 from experiments.cli.run import Run
-from experiments.inputs import reason
+from experiments.inputs import count_of, reason
 from simmodels.errors import RequestError, must_be
-from simmodels.work.card import counted
 
 INTERRUPTED = "interrupted; nothing finished is lost: the same command goes on where this one stopped"
 _STYLES = {"holds": "green", "fails": "red"}
@@ -242,7 +241,7 @@ def _report_failures(campaign: Campaign, *, retried: bool) -> None:
         cell = ", ".join(f"{name} {value}" for name, value in failure["cell"].items())
         output.print_error(f"cell {cell} failed: {failure['error']}")
     if failures:
-        more = f"{counted(len(failures), 'cell')} failed; tracebacks are in {campaign.store.failures}"
+        more = f"{count_of(len(failures), 'cell')} failed; tracebacks are in {campaign.store.failures}"
         output.print_warning(more if retried else f"{more}; --retry-failed runs them again")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from site import getusersitepackages
 from traceback import walk_tb
 from types import CodeType, ModuleType
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -32,6 +32,9 @@ from simmodels.policies.orders import BUILT_IN
 from simmodels.policies.priority import Priority
 from workloads import clean, read
 
+if TYPE_CHECKING:
+    from simmodels import Schedule
+
 _UNREMARKABLE: Final = ("lines", "comment lines", "header lines", "blank lines", "job steps", "jobs")
 OVERSIZED: Final = "dropped: wider than the machine"
 LEFT_OUT: Final = "left out: cores or runtime unknown"
@@ -49,6 +52,11 @@ _INSTALLED: Final = (*_OURS, *(Path(each).resolve() for each in _LIBRARIES))
 def count_of(count: int, what: str) -> str:
     """Return a count with what is counted: ``1 job``, ``2,000 jobs``."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def left_out_of(schedule: "Schedule") -> int:
+    """Return how many jobs did not take part in the window of a schedule."""
+    return int(str(schedule.about.get("left_out", 0)))
 
 
 def parts(texts: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -431,12 +431,12 @@ class ScenarioRequest:
 
     def _window(self, log: Workload) -> tuple[float, float]:
         """Return the window: by default from the first submission (but of jobs that ran before) to the last one."""
-        begin = None if self.from_ is None else seconds_of(log, self.from_, "--from")
-        end = None if self.until is None else seconds_of(log, self.until, "--until")
         ran = log.extras["running"].astype(bool) if "running" in log.extras else np.zeros(len(log), np.bool_)
         submit_s = log.submit_s if ran.all() else log.submit_s[~ran]
-        found = (float(submit_s.min()) if begin is None else begin, float(submit_s.max()) + 1 if end is None else end)
-        if not found[0] < found[1]:
+        begin_s = float(submit_s.min()) if self.from_ is None else seconds_of(log, self.from_, "--from")
+        end_s = float(submit_s.max()) + 1 if self.until is None else seconds_of(log, self.until, "--until")
+        found = begin_s, end_s
+        if not begin_s < end_s:
             raise RequestError(
                 f"the window from {instant_of(log, found[0])} to {instant_of(log, found[1])} is empty",
                 "choose --from before --until",

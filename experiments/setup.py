@@ -165,11 +165,14 @@ class Setup:
         for name in self.options:
             if not any(name in each for each in resolved):
                 owners = {kind: text for kind, text in KINDS.items() if name in {each.name for each in fields(kind)}}
-                owner = " or ".join(owners.values()) or "an auction that forwards (router Auction)"
-                if any(kind in owners for each in resolved for kind in kinds_of(each)):
-                    owner = "another heuristic"  # one that has targets, or none
+                if name in {"heuristic", "bid"}:
+                    hint = "omit one of them"
+                elif any(kind in owners for each in resolved for kind in kinds_of(each)):
+                    hint = "use it with another heuristic"  # one that has targets, or none
+                else:
+                    owner = " or ".join(owners.values()) or "an auction that forwards (router Auction)"
+                    hint = f"use it with {owner}"
                 asked = ", ".join(policy.name for policy in policies)
-                hint = "omit one of them" if name in {"heuristic", "bid"} else f"use it with {owner}"
                 raise RequestError(f"{name} has no effect on {asked}", hint)
         known = self._with({name: value for name, value in self.options.items() if value != FITTED})
         rules = [known._rules(policy, _ONE_JOB)[0] for policy in policies]  # noqa: SLF001  of this class

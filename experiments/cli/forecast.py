@@ -177,7 +177,7 @@ def _instant(time: float | datetime, log: Workload) -> float:
     first_s, last_s = float(log.submit_s.min()), float(log.submit_s.max())
     if not first_s <= at_s <= last_s:
         raise RequestError(
-            f"--at {time if isinstance(time, datetime) else instant_of(log, time)} is not within {log.name}",
+            f"--at {instant_of(log, at_s)} is not within {log.name}",
             f"choose a time from {instant_of(log, first_s)} to {instant_of(log, last_s)}",
         )
     return at_s

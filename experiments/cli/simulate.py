@@ -14,7 +14,7 @@ from experiments.comparing import summary
 from experiments.dates import instant_of
 from experiments.fitting import without_effect
 from experiments.gantt_boxes import MOST_PANELS
-from experiments.inputs import count_of, named_priority
+from experiments.inputs import count_of, left_out_of, named_priority
 from experiments.option import Json
 from experiments.outputs import Outputs, require_writable
 from experiments.policy import AUCTION, Policy, policy_of
@@ -177,7 +177,7 @@ def remark_left_out(cells: Sequence[Cell], scenario: Scenario, shown: Steps) -> 
 
 
 def _left_out(cell: Cell) -> int:
-    return 0 if cell.schedule is None else int(str(cell.schedule.about.get("left_out", 0)))
+    return 0 if cell.schedule is None else left_out_of(cell.schedule)
 
 
 def title_of(scenario: Scenario, setup: Setup, policies: Sequence[Policy]) -> str:

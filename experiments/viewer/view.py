@@ -14,7 +14,7 @@ from experiments.dates import clock_of, date_of
 from experiments.drawing import OTHERS, OUTSIDE, PALETTE, headline, window_of
 from experiments.gantt import LOWEST
 from experiments.gantt_boxes import KINDS, Panel, boxes_of, heights_of
-from experiments.inputs import parts_of
+from experiments.inputs import left_out_of, parts_of
 from experiments.viewer.packing import Packed
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.files import ending_of, replacing
@@ -192,8 +192,7 @@ def summary(schedule: Schedule) -> tuple[str, ...]:
     machines = sum(spec.machines for spec in clusters if spec.machines > 1)
     where += f" of {machines:,} machines" if machines else ""
     rows = "jobs" if work.tasks is None else "jobs and tasks"
-    part = len(work) - int(str(schedule.about.get("left_out", 0)))
-    sentences = [f"{part:,} {rows} of {work.name} on {where}."]
+    sentences = [f"{len(work) - left_out_of(schedule):,} {rows} of {work.name} on {where}."]
     low_s, high_s = window_of(schedule)
     dates = _dates(schedule)
     if dates is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from simmodels.clusters.checkpoints import checkpoint_numbers
 from simmodels.clusters.cluster_spec import Terms
 from simmodels.entities.alarm import Alarm
 from simmodels.entities.attempt import Attempt, Outcome
@@ -339,8 +340,7 @@ class Auctioneer(Router):
     def note_lengths(self) -> None:
         """Take note of how checkpoints are written: what waits takes as long."""
         for place, cluster in enumerate(self.clusters):
-            saving = cluster.checkpoints
-            self._state.interval[place], self._state.cost[place] = saving.interval_s, saving.cost_s
+            self._state.interval[place], self._state.cost[place], _ = checkpoint_numbers(cluster.checkpoints)
 
     # -- the process ----------------------------------------------------------------------------------
 

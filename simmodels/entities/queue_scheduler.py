@@ -435,9 +435,9 @@ class QueueScheduler(Scheduler):
         """Return the jobs that wait, in order; for one that does not, those that would stand before it, and the new."""
         if any(each is job for each in self.waiting):
             return self.waiting
-        now = float(self.env.now)
+        runtime_s, estimate_s = self.cluster.lengths_s(job)
         row = np.array(self._rows.row_of(self.order.columns, job), np.float64)
-        place = place_of(self._queue, *reversed(self.cluster.lengths_s(job)), float(job.cores), row, now)
+        place = place_of(self._queue, estimate_s, runtime_s, float(job.cores), row, float(self.env.now))
         return self.waiting[:place] + self.waiting[len(self.queued) :]
 
     def _requeue(self, slot: int, now: float) -> None:

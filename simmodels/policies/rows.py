@@ -200,7 +200,9 @@ class Rows:
     def fill_all(self, workload: Workload, rows: NDArray[np.intp] | slice) -> None:
         """Write the rows of the rigid jobs in these rows of a workload, which must have numbers for each column."""
         require_columns(self.names, workload)
-        for columns, matrix in zip(self.columns, self.matrices, strict=True) if len(workload) else ():
+        if not len(workload):  # it may lack the columns
+            return
+        for columns, matrix in zip(self.columns, self.matrices, strict=True):
             for place, column in enumerate(columns):
                 of_rigid = _OF_RIGID.get(column)
                 numbers = workload.numbers[column] if of_rigid is None else of_rigid(workload)

@@ -102,7 +102,7 @@ def allocate(schedule: Schedule) -> Allocation:
     for cluster, spec in enumerate(schedule.clusters):
         here = np.flatnonzero((runs["cluster"] == cluster) & runs["start_s"].notna())
         line, machine, first, last = allocate_on(schedule, cluster, runs.iloc[here])
-        begin = base + np.cumsum([0, *(spec.sizes or [spec.cores // spec.machines] * spec.machines)])[machine]
+        begin = base + np.cumsum([0, *(size for size, _ in spec.sizes_and_speeds)])[machine]
         found.append(np.stack((here[line], begin + first, begin + last)))
         base += spec.cores
     line, first, last = np.concatenate(found, axis=1)
@@ -134,8 +134,7 @@ def allocate_on(schedule: Schedule, cluster: int, runs: "pd.DataFrame") -> tuple
     spec, work = schedule.clusters[cluster], schedule.workload
     at = runs[["row", "attempt", "start_s", "end_s"]].assign(line=np.arange(len(runs)), cores=work.cores[runs["row"]])
     at["machine"] = runs["machine"] if spec.machines > 1 else 0
-    parts = schedule.all_parts()
-    if spec.machines > 1 and len(parts):
+    if spec.machines > 1 and len(parts := schedule.all_parts()):
         parts = parts.rename(columns={"machine": "part", "cores": "of_part"})
         at = at.merge(parts, "left", on=["row", "attempt"], sort=False)
         at["machine"] = at["part"].fillna(at["machine"]).astype(np.int64)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simmodels.clusters.capacity import Capacity
 from simmodels.clusters.cluster_spec import ClusterSpec, Terms
-from simmodels.errors import RequestError, UnknownNameError, must_be
+from simmodels.errors import ColumnError, RequestError, UnknownNameError, must_be
 from simmodels.ground.arguments import Guided, as_instance
 from simmodels.ground.later import pd
 from simmodels.ground.numbers import as_column, is_whole, same
@@ -191,7 +191,7 @@ class Recorded(Guided):
         strange = self.outcome.view(np.uint8) > UNFINISHED  # what is below 0 is above 127 there
         if np.count_nonzero(strange):
             row = int(strange.argmax())
-            raise RequestError(must_be(f"column outcome, row {row},", "0, 1 or 2", self.outcome[row]))
+            raise ColumnError("outcome", row, "0, 1 or 2", self.outcome[row])
         if self.off_spans is None:
             return
         attempts = _attempts_field.given(self)
