@@ -15,7 +15,7 @@ A job that is over a limit has no reservation: it loses the one that it had, and
 So, in a queue with limits, all is looked at again after each start that may have put another job over one.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numba import types
@@ -26,7 +26,20 @@ from simmodels.ground.signals import heed_signals
 from simmodels.passes.limiting import is_over, tightens
 from simmodels.structures.classes import book
 from simmodels.structures.limit_state import count, first_full
-from simmodels.structures.profile import PROFILE, add, advance, earlier, free_in, lasts_until, reset
+from simmodels.structures.profile import (
+    PROFILE,
+    Opened,
+    add,
+    advance,
+    bring_forward,
+    earlier,
+    joined,
+    lasts_until,
+    nothing_opened,
+    open_up,
+    reset,
+    take_opened,
+)
 from simmodels.structures.queue_state import PROMISES, QUEUE_STATE
 from simmodels.structures.sorted_blocks import has_key, least_of, slots_of
 from simmodels.structures.structure import arrays_of
@@ -52,14 +65,15 @@ def _plan_again(queue, now, classes):
     for slot in slots_of(queue.waiting):
         # None has a reservation now, so the first in the queue's order has the choice.
         queue.reserved[slot] = np.nan
-    return _reserve_new(queue, now, classes, np.inf)
+    return _reserve_new(queue, now, classes, np.inf, False)  # a new profile is watched for all
 
 
 @compiled
-def _reserve_new(queue, now, classes, next_start):
+def _reserve_new(queue, now, classes, next_start, watch):
     """Give the jobs without a reservation (NaN) the earliest hole each, in the queue's order.
 
-    Returns the earliest reserved start, given that of the others (`next_start`).
+    They watch what keeps them from starting earlier, if `watch` says so. Returns the earliest reserved start, given
+    that of the others (`next_start`).
     """
     waiting, reserved, profile, limited = queue.waiting, queue.reserved, queue.profile, queue.limited
     limits = queue.limits  # read once, for thousands of jobs that are over one
@@ -75,74 +89,75 @@ def _reserve_new(queue, now, classes, next_start):
             # It would hold cores that it may not use.
             if limited and first_full(parties, most, used, cohort[slot], cores, core_s[slot]) >= 0:
                 continue
-            reserved[slot] = book(profile, classes, slot, now, cores, waiting.entries[b, i].estimate)
-            next_start = min(next_start, reserved[slot])
+            length = waiting.entries[b, i].estimate
+            start = book(profile, classes, slot, now, cores, length)
+            reserved[slot] = start
+            if watch:
+                earlier(profile, cores, length, start, start, -np.inf, -np.inf, -np.inf)
+            next_start = min(next_start, start)
     return next_start
 
 
-class _Gain(NamedTuple):
-    """Cores that were gained: the most that are free there, the first instant, and the last."""
-
-    most: int
-    first: float
-    last: float
+@inlined
+def _note(needs, span, row, k, opened):
+    """Note what was opened by a move."""
+    needs[row, k, 0], needs[row, k, 1] = opened.least, opened.most
+    span[row, k, 0], span[row, k, 1] = opened.first, opened.last
 
 
 @inlined
-def _joined(some, others):
-    """Return what is true of cores gained here and there."""
-    return _Gain(max(some.most, others.most), min(some.first, others.first), max(some.last, others.last))
+def _noted(needs, span, row, k):
+    """Return what was noted of a move."""
+    return Opened(needs[row, k, 0], needs[row, k, 1], span[row, k, 0], span[row, k, 1])
 
 
 @compiled
-def _compress(queue, now, next_start):
+def _compress(queue, opened, next_start):
     """Move reservations earlier, in the queue's order, until none can move.
 
-    Cores were gained in ``[now, queue.freed_until)`` only; each move gains cores where the reservation was. A job
-    without a reservation is left out. Returns the earliest reserved start, given what it was (`next_start`).
+    `opened` is what was opened since the last decision; each move opens where the reservation was. A job without a
+    reservation is left out. Returns the earliest reserved start, given what it was (`next_start`).
 
-    A job that could not move can do so only where cores were gained since: into a hole that ends after the first of
-    these instants, begins before the last, and needs no more cores than are free at the best of them. For a job, these
-    are the gains of the moves behind it in the last round, and of those before it in this one. Before the first round
-    no job can move except into what was gained first: each has the earliest hole that there was when it was looked at,
-    and since then cores were only taken.
+    A job that could not move watches a segment of each hole that it would need, so it can do so only where something
+    was opened since: into a hole that ends after the first of these instants and begins before the last, if it needs
+    as many cores as one for which they were opened. For a job, these are the moves behind it in the last round, and
+    those before it in this one.
 
     What could not move says what others cannot, too: a job that needs as many cores for as long, and holds no earlier
-    reservation, has no hole either that begins before the same instant, except in what was gained since.
+    reservation, has no hole either that begins before the same instant, except in what was opened since.
     """
     waiting, reserved, profile = queue.waiting, queue.reserved, queue.profile
-    nothing = _Gain(np.int64(-1), np.inf, -np.inf)  # joined with any other it is that one
-    # By round (the last one, and this) and move: the place of the job, and what was gained by it and those behind it.
+    nothing = nothing_opened()
+    # By round (the last one, and this) and move: the place of the job, and what was opened by it and those behind it.
     place_of = np.empty((2, waiting.size + 1), np.int64)
-    most = np.empty((2, waiting.size + 1), np.int64)
-    span = np.empty((2, waiting.size + 1, 2), np.float64)
-    # For the first round, all was gained by one move behind the last job.
-    place_of[0, 0], most[0, 0] = waiting.size, free_in(profile, now, queue.freed_until)[1]
-    span[0, 0, 0], span[0, 0, 1] = now, queue.freed_until
+    needs, span = np.empty((2, waiting.size + 1, 2), np.int64), np.empty((2, waiting.size + 1, 2), np.float64)
+    # For the first round, all was opened by one move behind the last job.
+    place_of[0, 0] = waiting.size
+    _note(needs, span, 0, 0, opened)
     last, moves = 0, 1
     while moves:
         this, k, moves_before, moves = 1 - last, 0, moves, 0
-        gained = _Gain(most[last, 0], span[last, 0, 0], span[last, 0, 1])  # since the job was looked at
+        gained = _noted(needs, span, last, 0)  # since the job was looked at
         lately = nothing  # in this round
         failed_cores, failed_length, failed_held, since_failed = 0, np.inf, np.inf, nothing
         place = -1
         for c in range(waiting.blocks):
             heed_signals()
             b = waiting.chain[c]
-            if least_of(waiting, b) > gained.most:  # none of it fits into what was gained
+            if least_of(waiting, b) > gained.most:  # none of it is concerned
                 place += waiting.count[b]
                 continue
             for i in range(waiting.count[b]):
                 place += 1
-                # What the last round gained before this place, the job has been asked about then.
+                # What the last round opened before this place, the job has been asked about then.
                 if k < moves_before and place_of[last, k] <= place:
                     while k < moves_before and place_of[last, k] <= place:
                         k += 1
                     gained = lately
                     if k < moves_before:
-                        gained = _joined(lately, _Gain(most[last, k], span[last, k, 0], span[last, k, 1]))
+                        gained = joined(lately, _noted(needs, span, last, k))
                 cores = waiting.entries[b, i].cores
-                if cores > gained.most:
+                if not gained.least <= cores <= gained.most:
                     continue
                 slot = waiting.entries[b, i].slot
                 held = reserved[slot]
@@ -151,36 +166,32 @@ def _compress(queue, now, next_start):
                 length = waiting.entries[b, i].estimate
                 limit, known, since = min(held, gained.last), -np.inf, gained.first
                 # A job that needs no more and no longer found no hole: nor will this one, except in what was
-                # gained since.
+                # opened since.
                 if failed_cores <= cores and failed_length <= length and failed_held <= held:
-                    known, since = failed_held, since_failed.first if cores <= since_failed.most else np.inf
+                    concerned = since_failed.least <= cores <= since_failed.most
+                    known, since = failed_held, since_failed.first if concerned else np.inf
                     if limit <= known:
                         if held <= since:
                             continue
                         limit = min(limit, since_failed.last)
                 heed_signals()
-                start = earlier(profile, cores, length, held, limit, gained.first, known, since)
-                if start == held:
+                first = earlier(profile, cores, length, held, limit, gained.first, known, since)
+                if first < 0:
                     failed_cores, failed_length, failed_held, since_failed = cores, length, held, nothing
                     continue
-                # It moves by the difference: cores that both reservations have stay as they are.
-                reserved[slot] = start
-                next_start = min(next_start, start)
-                end, until = lasts_until(start, length), lasts_until(held, length)
-                add(profile, start, min(end, held), -cores)
-                if max(end, held) < until:
-                    add(profile, max(end, held), until, cores)
-                    gain = _Gain(free_in(profile, max(end, held), until)[1], max(end, held), until)
-                    gained, lately = _joined(gained, gain), _joined(lately, gain)
-                    since_failed = _joined(since_failed, gain)
-                    place_of[this, moves], most[this, moves] = place, gain.most
-                    span[this, moves, 0], span[this, moves, 1] = gain.first, gain.last
+                reserved[slot] = profile.time[first]
+                next_start = min(next_start, reserved[slot])
+                bring_forward(profile, first, held, length, cores)
+                gain = take_opened(profile)
+                if gain.most >= 0:
+                    gained, lately = joined(gained, gain), joined(lately, gain)
+                    since_failed = joined(since_failed, gain)
+                    place_of[this, moves] = place
+                    _note(needs, span, this, moves, gain)
                     moves += 1
-        # From the last move to the first, each adds up what it and those behind it gained.
+        # From the last move to the first, each adds up what it and those behind it opened.
         for k in range(moves - 2, -1, -1):
-            most[this, k] = max(most[this, k], most[this, k + 1])
-            span[this, k, 0] = min(span[this, k, 0], span[this, k + 1, 0])
-            span[this, k, 1] = max(span[this, k, 1], span[this, k + 1, 1])
+            _note(needs, span, this, k, joined(_noted(needs, span, this, k), _noted(needs, span, this, k + 1)))
         last = this
     return next_start
 
@@ -234,8 +245,7 @@ def _give_back(queue):
             reserved[slot] = np.nan
             if start < np.inf:  # one at infinity holds no cores
                 end = lasts_until(start, waiting.entries[b, i].estimate)
-                add(queue.profile, start, end, queue.cores[slot])
-                queue.freed_until = max(queue.freed_until, end)
+                open_up(queue.profile, 0, start, end, queue.cores[slot])
     return next_start
 
 
@@ -255,11 +265,12 @@ def _bring_up_to_date(queue, now, classes):
     if queue.limited and queue.limits.tightened:
         next_start = _give_back(queue)
         queue.limits.tightened = False
-    if queue.freed_until > now:
+    opened = take_opened(queue.profile)
+    if opened.most >= 0:
         # First the jobs that have a reservation: a new one takes no hole that another could move into.
-        next_start = _compress(queue, now, next_start)
+        next_start = _compress(queue, opened, next_start)
     if queue.has_unreserved:
-        next_start = _reserve_new(queue, now, classes, next_start)
+        next_start = _reserve_new(queue, now, classes, next_start, True)
     if next_start == now and _is_broken(queue, now):
         next_start = _plan_again(queue, now, classes)
     return next_start
@@ -275,7 +286,7 @@ def start_reserved(queue, now, classes, n, most):
         As for `simmodels.passes.backfilling.start_heads`.
     """
     next_start = _bring_up_to_date(queue, now, classes)
-    queue.freed_until, queue.has_unreserved, queue.needs_replan = -np.inf, False, False
+    queue.has_unreserved, queue.needs_replan = False, False
     if next_start <= now:
         next_start = np.inf
         waiting, reserved = queue.waiting, queue.reserved
@@ -321,6 +332,4 @@ def start_as_promised(queue, now, n, most):
 @compiled
 def free_early(queue, slot, now):
     """Free the cores of a job that ended before it was expected to."""
-    end = queue.expected_end[slot]
-    add(queue.profile, now, end, queue.cores[slot])  # the profile had them free from `end` on
-    queue.freed_until = max(queue.freed_until, end)
+    open_up(queue.profile, 0, now, queue.expected_end[slot], queue.cores[slot])  # from then on they were free

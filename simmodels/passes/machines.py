@@ -17,7 +17,7 @@ from simmodels.structures.placement_state import (
     lengthen_machines,
     lengthen_slots,
 )
-from simmodels.structures.profile import free_up
+from simmodels.structures.profile import take
 from simmodels.structures.sorted_blocks import new_sorted_blocks
 
 
@@ -137,7 +137,7 @@ def reserve(state, slot, machine, start, end):
     if n + 2 > state.room:  # an interval makes two more segments at most
         make_room(state)
     at = machine * state.room
-    state.segments[machine] = free_up(state.time, state.cores_free, at, n, start, end, -state.cores[slot])
+    state.segments[machine] = take(state.time, state.cores_free, at, n, start, end, state.cores[slot])
 
 
 @compiled

@@ -114,7 +114,6 @@ def carry_on(queue, old, kept):
     _copy_list(queue, queue.running, old.running, place, queue.expected_end, held[:0])
     copy_profile(queue.profile, old.profile)
     queue.next_reserved_start = old.next_reserved_start
-    queue.freed_until = old.freed_until
     queue.has_unreserved = old.has_unreserved
     queue.needs_replan = old.needs_replan
     queue.shadow = old.shadow

@@ -93,7 +93,7 @@ def _fits(classes, start, end, cores):
     found = 0
     for c in range(classes.goes.size):
         if classes.goes[c] >= end:  # only cores that stay as long as the job
-            found += free_in(classes.profiles[c], start, end)[0]
+            found += free_in(classes.profiles[c], start, end)
             if found >= cores:
                 return True
     return False
@@ -105,7 +105,7 @@ def _take(classes, slot, now, start, end, cores):
     for c in range(classes.goes.size):
         # Those that go first, so that what stays is left for longer jobs.
         if classes.goes[c] >= end and cores > 0:
-            taken = min(free_in(classes.profiles[c], start, end)[0], cores)
+            taken = min(free_in(classes.profiles[c], start, end), cores)
             cores -= taken
             add(classes.profiles[c], start, end, -taken)
             if start == now and taken > 0:

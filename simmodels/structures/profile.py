@@ -4,16 +4,22 @@ It serves conservative backfilling, where every waiting job holds a reservation 
 Feitelson 2001, doi 10.1109/71.932708). Segments are kept in arrays sorted by time; the last one
 reaches to infinity. A hole search reads segments in order, O(segments); changing an interval moves
 the segments behind it, O(segments).
+
+A segment is *watched* by jobs that hold a reservation and could start earlier if it had more cores free: it knows the
+fewest cores that any of them needs, or less. Each such job watches a segment of every hole that it would need. So where
+cores come free only that is *opened* which has enough now for a job that watches, and no reservation can move except
+into a hole with something in it that was opened since it was looked at. A new profile counts as watched for jobs of any
+size.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numba import types
 from numba.experimental import structref
 
 from simmodels.ground.compiled import compiled, inlined
-from simmodels.ground.numbers import ONE
+from simmodels.ground.numbers import INT64_MAX, ONE, ZERO
 from simmodels.structures.structure import F1, I1, Handle, Structure, columns_by
 
 
@@ -25,10 +31,25 @@ class Profile(Handle):
         n = self.segments
         return list(zip(self.time[:n].tolist(), self.free[:n].tolist(), strict=True))
 
+    def opened(self) -> "Opened | None":
+        """Return what was opened since this was called before; None if nothing was."""
+        found = Opened(*take_opened(self))
+        return found if found.most >= 0 else None
+
 
 PROFILE: Final = Structure(
     Profile,
-    [("time", F1, "segment"), ("free", I1, "segment"), ("segments", types.int64)],
+    [
+        ("time", F1, "segment"),
+        ("free", I1, "segment"),
+        ("watched", I1, "segment"),  # the fewest cores that a job which watches it needs, or less
+        ("segments", types.int64),
+        # what was opened and not yet taken, see `Opened`
+        ("least", types.int64),
+        ("most", types.int64),
+        ("first", types.float64),
+        ("last", types.float64),
+    ],
 )
 lengthen_segments = columns_by(PROFILE, "segment")
 
@@ -47,7 +68,39 @@ def copy_profile(profile, other):
     """Be as another profile is."""
     profile.time = other.time.copy()
     profile.free = other.free.copy()
+    profile.watched = other.watched.copy()
     profile.segments = other.segments
+    profile.least, profile.most, profile.first, profile.last = other.least, other.most, other.first, other.last
+
+
+class Opened(NamedTuple):
+    """What was opened: for jobs of how many cores, at least and at most; from when on, and until when."""
+
+    least: int
+    most: int
+    first: float
+    last: float
+
+
+@inlined
+def joined(some, others):
+    """Return what is true of what was opened here and there."""
+    least, most = min(some.least, others.least), max(some.most, others.most)
+    return Opened(least, most, min(some.first, others.first), max(some.last, others.last))
+
+
+@inlined
+def nothing_opened():
+    """Return what, joined with any other, is that one."""
+    return Opened(INT64_MAX, np.int64(-1), np.inf, -np.inf)
+
+
+@inlined
+def take_opened(profile):
+    """Return what was opened since this was called before."""
+    opened = Opened(profile.least, profile.most, profile.first, profile.last)
+    profile.least, profile.most, profile.first, profile.last = nothing_opened()
+    return opened
 
 
 @compiled
@@ -55,12 +108,14 @@ def reset(profile, now, free):
     """Forget everything: `free` cores from `now` on."""
     profile.time[0] = now
     profile.free[0] = free
+    profile.watched[0] = 0
     profile.segments = 1
+    take_opened(profile)
 
 
 @inlined
-def _move(time, free, first, n, to):
-    """Move `n` segments from place `first` to place `to`.
+def _move_one(column, first, n, to):
+    """Move `n` numbers of a column from place `first` to place `to`.
 
     Places are unsigned here: of a signed one numba asks whether it counts from the end, and then takes one number at a
     time; of a hundred segments that is seven times slower.
@@ -69,21 +124,35 @@ def _move(time, free, first, n, to):
     if to < first:
         there, here = np.uint64(to), np.uint64(first)
         for i in range(count):
-            time[there + i] = time[here + i]
-        for i in range(count):
-            free[there + i] = free[here + i]
+            column[there + i] = column[here + i]
     else:
         there, here = np.uint64(to + n), np.uint64(first + n)
         for i in range(count):
-            time[there - i - ONE] = time[here - i - ONE]
-        for i in range(count):
-            free[there - i - ONE] = free[here - i - ONE]
+            column[there - i - ONE] = column[here - i - ONE]
+
+
+@inlined
+def _move(time, free, first, n, to):
+    """Move `n` segments from place `first` to place `to`."""
+    _move_one(time, first, n, to)
+    _move_one(free, first, n, to)
+
+
+@compiled
+def _move_behind(profile, i, to):
+    """Move the segments from place `i` on to place `to`."""
+    n = profile.segments - i
+    _move(profile.time, profile.free, i, n, to)
+    _move_one(profile.watched, i, n, to)
+    profile.segments = to + n
 
 
 @compiled
 def advance(profile, now):
     """Forget what lies before `now`."""
-    profile.segments = trim(profile.time, profile.free, 0, profile.segments, now)
+    n = trim(profile.time, profile.free, 0, profile.segments, now)
+    _move_one(profile.watched, profile.segments - n, n, 0)
+    profile.segments = n
 
 
 @inlined
@@ -119,18 +188,6 @@ def _segment(time, at, n, instant):
 
 
 @inlined
-def _cut(time, free, at, n, instant):
-    """Let a segment begin at an instant; return its place, and how many segments there are now."""
-    i = _segment(time, at, n, instant)
-    if time[i] == instant:
-        return i, n
-    _move(time, free, i + 1, at + n - i - 1, i + 2)
-    time[i + 1] = instant
-    free[i + 1] = free[i]
-    return i + 1, n + 1
-
-
-@inlined
 def _join(time, free, at, n, i):
     """Join the segment at place `i` to the one before it if both have the same cores free; return how many are left."""
     if i <= at or i >= at + n or free[i] != free[i - 1]:
@@ -155,31 +212,40 @@ def lasts_until(start, duration):
 
 
 @inlined
-def free_up(time, free, at, n, start, end, cores):
-    """Free `cores` more cores (fewer, if negative) in [start, end); return how many segments there are now.
+def _cut_at(profile, at, instant):
+    """Let a segment from place `at` on begin at an instant; return its place: at infinity, behind the last one."""
+    if instant == np.inf:
+        return profile.segments
+    i = _segment(profile.time, at, profile.segments - at, instant)
+    if profile.time[i] == instant:
+        return i
+    if profile.segments == profile.time.size:
+        lengthen_segments(profile, 2 * profile.time.size)
+    _move_behind(profile, i + 1, i + 2)
+    profile.time[i + 1], profile.free[i + 1], profile.watched[i + 1] = instant, profile.free[i], profile.watched[i]
+    return i + 1
 
-    There must be room for two more. An empty interval does nothing. The profile is as for `trim`.
-    """
-    start = max(start, time[at])
-    if end <= start:
-        return n
-    # Two equal neighbours are joined at the end, so that there are no more segments than changes.
-    first, n = _cut(time, free, at, n, start)
-    last = at + n
-    if end < np.inf:
-        last, n = _cut(time, free, at, n, end)
-    _raise(free, first, last, cores)
-    if end < np.inf:
-        n = _join(time, free, at, n, last)
-    return _join(time, free, at, n, first)
+
+@inlined
+def _join_at(profile, i):
+    """Join the segment at place `i`, if there is one, to the one before it if both have the same cores free."""
+    if 0 < i < profile.segments and profile.free[i] == profile.free[i - 1]:
+        profile.watched[i - 1] = min(profile.watched[i - 1], profile.watched[i])
+        _move_behind(profile, i + 1, i)
 
 
 @compiled
 def add(profile, start, end, cores):
     """Free `cores` more cores (fewer, if negative) in [start, end); an empty interval does nothing."""
-    if profile.segments + 2 > profile.time.size:
-        lengthen_segments(profile, 2 * profile.time.size)
-    profile.segments = free_up(profile.time, profile.free, 0, profile.segments, start, end, cores)
+    start = max(start, profile.time[0])
+    if end <= start:
+        return
+    first = _cut_at(profile, 0, start)
+    last = _cut_at(profile, first, end)
+    _raise(profile.free, first, last, cores)
+    # Two equal neighbours are joined at the end, so that there are no more segments than changes.
+    _join_at(profile, last)
+    _join_at(profile, first)
 
 
 @compiled
@@ -196,15 +262,69 @@ def append(profile, instant, cores):
     profile.segments += 1
 
 
+@inlined
+def _open(profile, first, last):
+    """Return what is opened of segments [first, last), where cores came free.
+
+    Whoever needs no more than it has is looked at now, and watches again what it needs; so others watch it alone.
+    """
+    time, free, watched, n = profile.time, profile.free, profile.watched, profile.segments
+    least, most, begin, until = INT64_MAX, np.int64(-1), n, np.int64(-1)
+    here = np.uint64(first)
+    for i in range(np.uint64(last - first)):  # without a branch, as in `_segment`
+        has, watch = free[here + i], watched[here + i]
+        opened = has >= watch
+        least, most = min(least, watch if opened else INT64_MAX), max(most, has if opened else -1)
+        begin, until = min(begin, np.int64(i) if opened else n), max(until, np.int64(i) if opened else -1)
+        watched[here + i] = has + 1 if opened else watch
+    if most < 0:
+        return nothing_opened()
+    over = first + until + 1
+    return Opened(least, most, time[first + begin], time[over] if over < n else np.inf)
+
+
+@compiled
+def open_up(profile, at, start, end, cores):
+    """Free `cores` more cores (at least one) in [start, end), and note what is opened.
+
+    None of it lies before segment `at`. An empty interval does nothing.
+    """
+    start = max(start, profile.time[0])
+    if end <= start:
+        return
+    first = _cut_at(profile, at, start)
+    last = _cut_at(profile, first, end)
+    _raise(profile.free, first, last, cores)
+    opened = joined(take_opened(profile), _open(profile, first, last))
+    profile.least, profile.most, profile.first, profile.last = opened
+    _join_at(profile, last)
+    _join_at(profile, first)
+
+
+@compiled
+def bring_forward(profile, first, held, duration, cores):
+    """Let a reservation at `held` begin where segment `first` does, as found by `earlier`; note what is opened.
+
+    It moves by the difference: cores that both reservations have stay as they are.
+    """
+    start = profile.time[first]
+    end, until = lasts_until(start, duration), lasts_until(held, duration)
+    last = _cut_at(profile, first, min(end, held))
+    _raise(profile.free, first, last, -cores)
+    _join_at(profile, last)
+    _join_at(profile, first)
+    open_up(profile, max(first - 1, 0), max(end, held), until, cores)
+
+
 @compiled
 def free_in(profile, start, end):
-    """Return the fewest and the most cores free at any instant in [start, end)."""
+    """Return the fewest cores free at any instant in [start, end)."""
     i = _segment(profile.time, 0, profile.segments, start)
-    least = most = profile.free[i]
+    least = profile.free[i]
     while i + 1 < profile.segments and profile.time[i + 1] < end:
         i += 1
-        least, most = min(least, profile.free[i]), max(most, profile.free[i])
-    return least, most
+        least = min(least, profile.free[i])
+    return least
 
 
 @inlined
@@ -239,7 +359,7 @@ def find(time, free, at, n, start, cores, duration, limit):
 def occupy(time, free, at, n, first, last, start, end, cores):
     """Take cores out of [start, end), as found by `find` in the segments [first, last); return how many there are now.
 
-    It does what `free_up` does, without looking for the places again, and moves what lies behind once.
+    There must be room for two more. What lies behind is moved once.
     """
     head = int(time[first] < start)  # the first segment keeps a part before the interval
     tail = int(end < np.inf and (last == at + n or time[last] > end))  # the last one keeps a part behind it
@@ -260,6 +380,19 @@ def occupy(time, free, at, n, first, last, start, end, cores):
     return n if head else _join(time, free, at, n, first)
 
 
+@inlined
+def take(time, free, at, n, start, end, cores):
+    """Take cores out of [start, end); return how many segments there are now. An empty interval does nothing.
+
+    There must be room for two more. The profile is as for `trim`.
+    """
+    start = max(start, time[at])
+    if end <= start:
+        return n
+    first, last = _segment(time, at, n, start), _segment(time, at, n, end)
+    return occupy(time, free, at, n, first, last + (time[last] < end), start, end, cores)
+
+
 @compiled
 def earliest(profile, start, cores, duration):
     """Return the earliest s >= start with `cores` cores free on all of [s, s + duration).
@@ -273,19 +406,24 @@ def earliest(profile, start, cores, duration):
 def _last_ending_by(time, n, duration, instant):
     """Return the last of the first `n` segments from whose begin an interval ends by an instant; -1 if none does.
 
-    It ends by then (`lasts_until`) if its begin and its duration come to no more, and its begin is before. There is no
-    branch, as in `_segment`.
+    It ends by then (`lasts_until`) if its begin and its duration come to no more, and its begin is before. It is one of
+    the last few, mostly: so it looks back twice as far each time, and then between the last two that it looked at.
     """
-    at = 0
-    while n > 8:
-        half = n >> 1
-        at += half & -np.int64((time[at + half] + duration <= instant) & (time[at + half] < instant))
-        n -= half
-    ending = 0
-    here = np.uint64(at)
-    for i in range(np.uint64(n)):
-        ending += (time[here + i] + duration <= instant) & (time[here + i] < instant)
-    return at + ending - 1
+    at = over = np.uint64(n)
+    back = ONE
+    while at > ZERO:
+        at = over - back if over > back else ZERO
+        if time[at] + duration <= instant and time[at] < instant:
+            while over - at > ONE:
+                middle = at + ((over - at) >> ONE)
+                if time[middle] + duration <= instant and time[middle] < instant:
+                    at = middle
+                else:
+                    over = middle
+            return np.int64(at)
+        over = at
+        back += back
+    return np.int64(-1)
 
 
 @inlined
@@ -298,7 +436,9 @@ def _fits(time, free, n, i, cores, until):
 
 @compiled
 def earlier(profile, cores, duration, held, limit, ends_after, known, since):
-    """Return the earliest s before `limit` at which a reservation at `held` could be; `held` when there is none.
+    """Return the segment at whose begin, the earliest before `limit`, a reservation at `held` could be; -1 if none.
+
+    Of every other hole that it looks at, a segment with too few cores is watched from now on.
 
     The reservation itself is part of the profile: its cores are free to itself from `held` on, so only
     [s, min(s + duration, held)) has to be looked at. The caller knows that this ends after `ends_after` wherever it
@@ -308,11 +448,11 @@ def earlier(profile, cores, duration, held, limit, ends_after, known, since):
     that begin before it and end after its begin; so the next that could be is the last that ends by then. Of a hundred
     segments it reads ten.
     """
-    time, free, n = profile.time, profile.free, profile.segments
+    time, free, watched, n = profile.time, profile.free, profile.watched, profile.segments
     bound = min(held, limit)
     i = _segment(time, 0, n, bound)
     i -= time[i] >= bound  # a hole begins before the bound
-    found = held
+    found = np.int64(-1)
     while i >= 0:
         until = min(lasts_until(time[i], duration), held)
         if until <= ends_after or (time[i] < known and until <= since):
@@ -321,9 +461,10 @@ def earlier(profile, cores, duration, held, limit, ends_after, known, since):
         if fits:
             while i > 0 and free[i - 1] >= cores:  # it could begin there, too
                 i -= 1
-            found, at = time[i], i - 1
+            found, at = i, i - 1
             if i == 0:
                 break
+        watched[at] = min(watched[at], cores)
         if time[at] <= ends_after or lasts_until(time[0], duration) > time[at]:
             break
         i = _last_ending_by(time, i, duration, time[at])

@@ -121,7 +121,6 @@ QUEUE_STATE: Final = Structure(
         ("look_again", types.boolean),  # whether the pass stopped, for a job that waits is over a limit now
         ("shadow", types.float64),  # EASY where machines are about to go: the start that it reserved; NaN if none
         ("next_reserved_start", types.float64),  # conservative: the earliest reserved start of a waiting job
-        ("freed_until", types.float64),
         ("has_unreserved", types.boolean),
         ("needs_replan", types.boolean),
         ("refused_at", types.float64),  # when that was
@@ -185,7 +184,6 @@ def new_queue(free, cores, columns, rows, rules, limited, limits, shared, fair):
     made.free = free
     made.shadow = np.nan
     made.next_reserved_start = np.inf
-    made.freed_until = -np.inf
     made.needs_replan = True
     made.refused = -1
     lengthen_entries(made, 64)

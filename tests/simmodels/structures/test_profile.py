@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from simmodels.structures.profile import (
     add,
     advance,
+    bring_forward,
     earlier,
     earliest,
     find,
@@ -15,7 +16,9 @@ from simmodels.structures.profile import (
     lasts_until,
     new_profile,
     occupy,
+    open_up,
     reset,
+    take,
 )
 
 Change = tuple[float, float, int]  # from, until, more cores free
@@ -127,9 +130,9 @@ def test_earlier_is_the_first_hole_once_the_reservation_itself_is_lifted(
     profile, plain = built(1.0, free, given_changes)
     held = plain.earliest(1.0 + delay, cores, duration) if delay < math.inf else math.inf
     begins = [at for at in plain.corners() if at < min(held, limit) and plain.fits(at, cores, duration)]
-    expected = begins[0] if begins else held
     if held < math.inf:
         add(profile, held, lasts_until(held, duration), -cores)
+    expected = [step for step, _ in profile.steps()].index(begins[0]) if begins else -1
     assert earlier(profile, cores, duration, held, limit, -math.inf, -math.inf, -math.inf) == expected
     # What the caller knows to be no hole is not looked at; so it says no more than what is so.
     ends = [min(lasts_until(at, duration), held) for at in begins]
@@ -140,18 +143,20 @@ def test_earlier_is_the_first_hole_once_the_reservation_itself_is_lifted(
 
 
 @given(st.integers(0, 6), changes, instants, lengths)
-def test_the_fewest_and_the_most_free_are_the_lowest_and_the_highest_step_between_two_instants(
+def test_the_fewest_free_are_the_lowest_step_between_two_instants(
     free: int, given_changes: list[Change], start: float, length: float
 ) -> None:
     profile, plain = built(1.0, free, given_changes)
     start = max(start, plain.now)
     steps = [plain.free(at) for at in [start, *(at for at in plain.corners() if start < at < start + length)]]
-    assert free_in(profile, start, start + length) == (min(steps), max(steps))
+    assert free_in(profile, start, start + length) == min(steps)
 
 
-@given(changes, instants, st.lists(st.tuples(st.integers(1, 4), lengths, instants), min_size=1, max_size=12))
+@given(
+    changes, instants, st.lists(st.tuples(st.integers(1, 4), lengths, instants), min_size=1, max_size=12), st.booleans()
+)
 def test_what_occupies_what_it_found_leaves_what_adding_leaves(
-    given_changes: list[Change], now: float, jobs: list[tuple[int, float, float]]
+    given_changes: list[Change], now: float, jobs: list[tuple[int, float, float]], by_place: bool
 ) -> None:
     profile, plain = built(now, 6, given_changes)
     time, free = np.empty(128), np.empty(128, np.int64)
@@ -163,7 +168,117 @@ def test_what_occupies_what_it_found_leaves_what_adding_leaves(
         if start == math.inf:
             continue
         end = lasts_until(start, length)
-        n = occupy(time, free, at, n, first, last, start, end, cores)
+        if by_place:
+            n = occupy(time, free, at, n, first, last, start, end, cores)
+        else:
+            n = take(time, free, at, n, start, end, cores)
+            assert n == take(time, free, at, n, end, end, cores)
         add(profile, start, end, -cores)
         plain.changes.append((start, end, -cores))
         assert list(zip(time[at : at + n], free[at : at + n], strict=True)) == profile.steps()
+
+
+# -- what is opened -------------------------------------------------------------------------------------
+
+
+def test_what_may_have_enough_for_a_job_that_watches_is_opened() -> None:
+    profile = new_profile(0.0, 0)
+    open_up(profile, 0, 0.0, math.inf, 1)
+    assert profile.opened() == (0, 1, 0.0, math.inf)  # nobody was looked at, so all may need it
+    open_up(profile, 0, 10.0, math.inf, 5)
+    assert profile.opened() == (2, 6, 10.0, math.inf)  # who needs one core was asked before
+    assert profile.opened() is None
+    add(profile, 4.0, 6.0, -1)
+    open_up(profile, 0, 4.0, 6.0, 1)
+    assert profile.opened() is None  # it has what it had
+    open_up(profile, 0, 4.0, 6.0, 4)
+    assert profile.opened() == (2, 5, 4.0, 6.0)
+    # A job of 5 cores for 3 s from 10 on watches what is before 4, and behind 6.
+    assert earlier(profile, 5, 3.0, 10.0, 10.0, -math.inf, -math.inf, -math.inf) == -1
+    add(profile, 0.0, 10.0, -1)
+    open_up(profile, 0, 2.0, 8.0, 2)
+    assert profile.opened() == (2, 6, 2.0, 8.0)
+    assert profile.steps() == [(0.0, 0), (2.0, 2), (4.0, 6), (6.0, 2), (8.0, 0), (10.0, 6)]
+
+
+def test_two_segments_that_become_one_are_watched_by_the_jobs_of_both() -> None:
+    profile = new_profile(0.0, 0)
+    open_up(profile, 0, 0.0, math.inf, 5)
+    add(profile, 0.0, 10.0, -4)
+    add(profile, 0.0, 5.0, -1)
+    profile.opened()
+    # From 10 on it has 3 cores for 20 s. Wherever it began before, it would need those from 5 on: it watches these.
+    assert earlier(profile, 3, 20.0, 10.0, 10.0, -math.inf, -math.inf, -math.inf) == -1
+    open_up(profile, 0, 0.0, 5.0, 1)
+    assert profile.opened() is None
+    assert profile.steps() == [(0.0, 1), (10.0, 5)]
+    open_up(profile, 0, 0.0, 10.0, 2)
+    assert profile.opened() == (3, 3, 0.0, 10.0)
+
+
+class Held:
+    """Jobs that hold reservations in a profile, and what was opened since each was looked at."""
+
+    def __init__(self, profile: object, plain: Steps, jobs: list[tuple[int, float]]) -> None:
+        self.profile, self.plain, self.jobs = profile, plain, jobs
+        self.at: dict[int, float] = {}
+        self.opened: dict[int, list[tuple[int, int, float, float]]] = {}
+        for job, (cores, length) in enumerate(jobs):
+            begin = earliest(profile, 1.0, cores, length)
+            if begin < math.inf:
+                self.at[job], self.opened[job] = begin, []
+                add(profile, begin, lasts_until(begin, length), -cores)
+                self.change(job, -cores)
+                assert earlier(profile, cores, length, begin, begin, -math.inf, -math.inf, -math.inf) == -1
+        profile.opened()
+
+    def change(self, job: int, n: int) -> None:
+        """Let the naive profile have n cores more where a job has its reservation."""
+        self.plain.changes.append((self.at[job], lasts_until(self.at[job], self.jobs[job][1]), n))
+
+    def note(self) -> None:
+        """Note for each job what was opened."""
+        if news := self.profile.opened():
+            for known in self.opened.values():
+                known.append(news)
+
+    def look(self, job: int) -> bool:
+        """Move a reservation if that can begin earlier: as the naive profile has it, into what was opened."""
+        (cores, length), held, known = self.jobs[job], self.at[job], self.opened[job]
+        self.opened[job] = []
+        self.change(job, cores)
+        begin = self.plain.earliest(1.0, cores, lasts_until(0.0, length))
+        where = -1
+        if known and min(each[0] for each in known) <= cores <= max(each[1] for each in known):
+            first, last = min(each[2] for each in known), max(each[3] for each in known)
+            where = earlier(self.profile, cores, length, held, min(held, last), first, -math.inf, first)
+        self.at[job] = held if where < 0 else self.profile.steps()[where][0]
+        assert self.at[job] == begin
+        self.change(job, -cores)
+        if where >= 0:
+            bring_forward(self.profile, where, held, length, cores)
+            self.note()
+        return where >= 0
+
+
+@given(
+    changes,
+    st.lists(st.tuples(st.integers(1, 4), instants), min_size=1, max_size=8),
+    st.lists(st.tuples(instants, instants, st.integers(1, 3), st.permutations(range(8))), max_size=8),
+)
+def test_a_reservation_can_move_only_into_what_was_opened_since_it_was_looked_at(
+    given_changes: list[Change],
+    jobs: list[tuple[int, float]],
+    opens: list[tuple[float, float, int, list[int]]],
+) -> None:
+    profile, plain = built(1.0, 5, given_changes)
+    open_up(profile, 0, 1.0, math.inf, 1)  # from now on it is opened only for a job that watches
+    plain.changes.append((1.0, math.inf, 1))
+    held = Held(profile, plain, jobs)
+    for start, length, cores, order in opens:
+        open_up(profile, 0, start, start + length, cores)
+        plain.changes.append((start, start + length, cores))
+        held.note()
+        while any(held.look(job) for job in order if job in held.at):
+            pass
+        assert_same(profile, plain)
