@@ -179,9 +179,10 @@ def sliced(time_s: Floats, value: Floats, window_s: tuple[float, float]) -> Floa
         First and last instant.
     """
     low_s, high_s = window_s
-    edges = np.linspace(low_s, high_s, SLICES + 1)
     if not len(time_s) or high_s <= low_s:
         return np.zeros(SLICES)
+    # Far from zero, floats cannot distinguish instants within a slice.
+    time_s, edges = time_s - low_s, np.linspace(0.0, high_s - low_s, SLICES + 1)
     area = np.concatenate(([0.0], np.cumsum(value[:-1] * np.diff(time_s))))
     at = np.searchsorted(time_s, edges, side="right") - 1
     found = np.where(at >= 0, area[at] + value[at] * (edges - time_s[at]), 0.0)

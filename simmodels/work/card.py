@@ -46,7 +46,9 @@ def workload_card(title: str, jobs: Mapping[str, NDArray[Any]], max_cores: int |
         figures["offered load"] = share(float(work_core_s.sum() / span_s / max_cores))
     if unknown:
         figures["jobs of unknown cores or runtime"] = number(unknown)
-    asked = np.histogram(submit_s, SLICES, weights=work_core_s)[0] / (max(span_s, 1.0) / SLICES)
+    shown_s = span_s or 1.0
+    after_s = submit_s - submit_s.min()  # far from zero, floats cannot distinguish slices
+    asked = np.histogram(after_s, SLICES, (0.0, shown_s), weights=work_core_s)[0] / (shown_s / SLICES)
     size = None if max_cores is None or span_s == 0 else float(max_cores)
     chart = line_chart(asked, "work submitted, as cores kept busy", line=size, ends=("0 s", duration(span_s)))
     return card(title, figures, chart)

@@ -80,6 +80,21 @@ def test_slices_of_a_step_function_have_its_mean() -> None:
     assert sliced(np.empty(0), np.empty(0), (0.0, 1.0)).tolist() == [0.0] * SLICES
 
 
+@pytest.mark.parametrize("zero_s", [0.0, 1.7e15])
+def test_cards_draw_instants_that_are_close_to_each_other_and_far_from_zero(zero_s: float) -> None:
+    found = sliced(zero_s + np.array([0.0, 0.5]), np.array([4.0, 2.0]), (zero_s, zero_s + 1))
+    assert found.tolist() == pytest.approx([4.0] * (SLICES // 2) + [2.0] * (SLICES // 2))
+    assert "<svg" in sm.Capacity.of([(zero_s, 1), (zero_s + 0.5, 2)])._repr_html_()
+    # Half of the work is submitted in each of the first and the last slice, on a machine of as many cores.
+    for span_s in (0.5, 1.0):
+        jobs = {"submit_s": [zero_s, zero_s + span_s], "runtime_s": [span_s / SLICES] * 2, "cores": [3, 3]}
+        card_of = sm.Workload.from_frame(jobs, max_cores=3)._repr_html_()
+        path = re.search(r'd="M0,72(H0.0V16.0.*?H717.0V16.0)H720V72Z"', card_of)
+        assert path is not None, card_of
+        assert path[1].count("V72.0") == SLICES - 2
+    assert "<svg" in sm.simulate(jobs, cores=3)._repr_html_()
+
+
 @pytest.mark.parametrize(
     "chart",
     [
