@@ -120,10 +120,13 @@ def _of_csv(data: bytes) -> pd.DataFrame:
     names = pd.read_csv(BytesIO(data), header=None, nrows=1, dtype=str).iloc[0].str.strip()
     if names.duplicated().any():
         raise RequestError(f"column {names[names.duplicated()].iloc[0]} stands twice", "name each column once")
-    frame = pd.read_csv(BytesIO(data)).rename(columns=str.strip)
+    frame = pd.read_csv(BytesIO(data))
     if not isinstance(frame.index, pd.RangeIndex):
         raise RequestError("lines have more fields than there are names of columns", "give each field a name")
-    return frame
+    if texts := [str(each) for each in frame if not pd.api.types.is_numeric_dtype(frame[each])]:
+        written = pd.read_csv(BytesIO(data), usecols=texts, dtype=str, keep_default_na=False)
+        frame[texts] = written[texts].where(written[texts] != "")  # beside other texts NA and null are names
+    return frame.rename(columns=str.strip)
 
 
 def _line_of(data: bytes, row: int) -> int | None:

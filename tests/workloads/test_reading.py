@@ -84,6 +84,19 @@ def test_a_table_says_which_jobs_have_no_limit_by_an_empty_field_or_by_no_such_c
     assert none.unlimited().all()
 
 
+def test_what_some_programs_write_for_nothing_is_a_name_of_a_table_with_names(tmp_path: Path) -> None:
+    rows = "0,7,1,NA,9\n0,7,1,null,NA\n0,7,1,bob,\n0,7,1,,7\n"
+    (tmp_path / "log.csv").write_text(f"submit_s,runtime_s,cores, user ,estimate_s\n{rows}")
+    log = wl.read(tmp_path / "log.csv")
+    assert (log.user_id.tolist(), log.names("user")) == ([1, 3, 2, -1], {"NA": 1, "bob": 2, "null": 3})
+    assert log.unlimited().tolist() == [False, True, True, False]
+    limits = pd.DataFrame({"by": ["user"], "value": ["NA"], "cores": [1]})
+    limits.to_csv(tmp_path / "limits.csv", index=False)
+    assert sm.simulate(log, cores=9, limits=tmp_path / "limits.csv").start_s.tolist() == [0.0] * 4
+    log.to_frame().to_csv(tmp_path / "again.csv", index=False)
+    assert wl.read(tmp_path / "again.csv").names("user") == log.names("user")
+
+
 def test_a_schedule_written_as_a_table_is_a_workload_again(jobs: sm.Workload, tmp_path: Path) -> None:
     schedule = sm.simulate(jobs, cores=16)
     schedule.to_parquet(tmp_path / "jobs.parquet")
