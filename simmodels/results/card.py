@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from simmodels.ground.cards import ORANGE, card, line_chart, number, share, sliced
 from simmodels.ground.durations import duration
 
@@ -56,11 +58,13 @@ def schedule_card(
     charts = []
     for place, (what, steps) in enumerate(over_time.items()):
         time_s, value = (steps[name].to_numpy(float) for name in steps)
+        first = max(int(np.searchsorted(time_s, window_s[0], side="right")) - 1, 0)
+        most = value[first : int(np.searchsorted(time_s, window_s[1]))].max(initial=0.0)
         last = place == len(over_time) - 1
         charts.append(
             line_chart(
                 sliced(time_s, value, window_s),
-                f"{what} ({cores:,} there are)" if place == 0 else f"{what} (at most {number(value.max(initial=0.0))})",
+                f"{what} ({cores:,} there are)" if place == 0 else f"{what} (at most {number(most)})",
                 line=float(cores) if place == 0 else None,
                 ends=("0 s", duration(window_s[1] - window_s[0])) if last else None,
                 **({} if place == 0 else {"colour": ORANGE}),

@@ -65,6 +65,8 @@ def test_a_schedule_is_shown_with_its_figures_and_a_cluster_with_the_machines_th
     for name, value in (("mean wait", "30 min"), ("longest wait", "1 h"), ("cores used", "100.0 %")):
         assert re.search(f">{name}</div><div[^>]*>{value}</div>", html), (name, html)
     assert "jobs waiting (at most 1)" in html
+    warm = {"submit_s": [0, 0, 0, 50, 51], "runtime_s": [10] * 5, "cores": [2] * 5}
+    assert "jobs waiting (at most 1)" in sm.simulate(warm, cores=2, warm_jobs=3)._repr_html_()
     html = objects()["cluster"]._repr_html_()  # type: ignore[attr-defined]
     assert ">2 of 3</div>" in html
     assert html.count("stroke-dasharray") == 1
