@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.calibration import Calibration, calibrate
-from experiments.outputs import made_folder, made_part, require_no_link, require_own, write_json
+from experiments.outputs import made_folder, made_part, plain, require_no_link, require_own, write_json
 from experiments.policy import Policy
 from experiments.scenario import Scenario
 from experiments.setup import Cell, Setup, column_types
@@ -238,7 +238,11 @@ def _write_metrics(folder: Path, scenario: Scenario, setup: Setup, cells: Sequen
             options = {name: value if name in {"seed", "tau_s"} else None for name, value in named.items()}
         else:
             options = setup.table(cell.policy)
-        rows.append({**about, cell.policy.kind: cell.policy.name, **options, **cell.metrics})
+        held = {
+            name: json.dumps(plain(value)) if isinstance(value, list | dict) else value
+            for name, value in options.items()
+        }
+        rows.append({**about, cell.policy.kind: cell.policy.name, **held, **cell.metrics})
     table = pd.DataFrame(rows)
     # Columns of None alone have their type all the same, so that tables of several comparisons go together.
     table = table.astype({name: kind for name, kind in column_types() if name in table})

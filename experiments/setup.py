@@ -14,7 +14,9 @@ from experiments.option import FITTED, POLICY, RUN, Models, Option, Seed, Tau, f
 from experiments.policy import HEURISTICS, ROUTERS, TARGETED, Kind, Policy, policy_of, require_shares_used
 from experiments.scenario import Scenario
 from simmodels import ImpossibleJobError, RequestError, Schedule, SimModelsError, Site, Workload, simulate
+from simmodels.clusters.limits import Limits
 from simmodels.clusters.outages import MAX_REQUEUES, as_max_requeues
+from simmodels.clusters.shares import Shares
 from simmodels.engine import Engine, require_engine
 from simmodels.errors import must_be
 from simmodels.ground.durations import as_seconds
@@ -302,10 +304,15 @@ class Setup:
             if kind is PlacementOptions:
                 known = {name: default for name, default in known.items() if has_option(str(heuristic), name)}
             found |= known
-        found |= {name: getattr(value, "name", value) for name, value in options.items() if name != policy.kind}
+        found |= {name: _as_held(value) for name, value in options.items() if name != policy.kind}
         for name in (policy.kind, "reference", "checkpoints"):
             found.pop(name, None)
         return found | {"seed": self.seed, "tau_s": self.tau_s}
+
+
+def _as_held(value: Any) -> object:  # noqa: ANN401  of any option
+    """Return the value of an option as tables and JSON hold it: the rows of limits and shares, the name of an order."""
+    return value.table() if isinstance(value, Limits | Shares) else getattr(value, "name", value)
 
 
 def _with_priorities(policy: Policy, used: Used, options: Mapping[str, Any]) -> Policy:

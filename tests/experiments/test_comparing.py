@@ -102,6 +102,21 @@ def test_a_comparison_writes_tables_figures_and_where_they_come_from(trace: sm.W
     assert about["workload"]["counts"] == dict(trace.counts)
 
 
+def test_limits_and_shares_are_kept_as_the_rows_that_are_read_again(trace: sm.Workload, out: Path) -> None:
+    limits, shares = (
+        sm.Limits([sm.Limit(cores=32), sm.Limit(value=1, jobs=1)]),
+        sm.Shares([sm.Share(account="root", user=1, shares=9)]),
+    )
+    setup = Setup(options={"limits": limits, "shares": shares})
+    made = compared(replace(trace, user_id=trace.job_id % 2), ["FairShare"], out=out, setup=setup)
+    kept = json.loads((out / "provenance.json").read_text("utf-8"))["setup"]
+    for found in (kept, {name: json.loads(pd.read_csv(out / "metrics.csv")[name][0]) for name in ("limits", "shares")}):
+        assert sm.Limits.of(found["limits"]) == limits
+        assert found["shares"] == json.loads(json.dumps(shares.table()))
+    about = made.schedules["FairShare"].about
+    assert (about["limits"], about["shares"]) == (kept["limits"], kept["shares"])
+
+
 def test_the_tables_hold_what_the_schedules_say_in_the_order_given(trace: sm.Workload, out: Path) -> None:
     setup = Setup(options={"backfill_order": "SJBF", "threshold_s": 3600.0}, seed=2, tau_s=60.0, validate=True)
     compared(trace, ["RANDOM", "F1", "FCFS"], out=out, setup=setup)
