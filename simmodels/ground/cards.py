@@ -114,16 +114,16 @@ def bars(values: Mapping[str, float], label: str) -> str:
     Parameters
     ----------
     values
-        The values by name, >= 0; NaN has no bar.
+        The values by name; NaN and what is below 0 has no bar, and infinity one as long as the longest.
     label
         What they are.
     """
-    most = max((value for value in values.values() if value == value), default=0.0) or 1.0  # noqa: PLR0124  no NaN
+    most = max((value for value in values.values() if 0 < value < math.inf), default=1.0)
     first, high = 0.3 * _WIDTH, 18
     drawn = [_text(0, _ABOVE - 5, label)]
     for place, (name, value) in enumerate(values.items()):
         y = _ABOVE + place * high
-        long = 0.0 if np.isnan(value) else max(value, 0.0) / most * (0.58 * _WIDTH)
+        long = 0.0 if np.isnan(value) else min(max(value, 0.0) / most, 1.0) * (0.58 * _WIDTH)
         drawn += [
             _text(first - 8, y + 12, name, anchor="end"),
             f'<rect x="{first:g}" y="{y + 3}" width="{long:.1f}" height="{high - 6}" fill="{BLUE}" fill-opacity=".6"/>',

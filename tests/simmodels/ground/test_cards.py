@@ -106,12 +106,15 @@ def test_cards_draw_instants_that_are_close_to_each_other_and_far_from_zero(zero
         tiles([0.5] * 130, "three rows"),
         bars({"a": 1.0, "b": float("nan"), "c": 0.0}, "of three"),
         bars({}, "none"),
+        bars({"a": 1.0, "b": float("inf")}, "one without end"),
+        bars({"a": -1.0, "b": float("inf")}, "none that is finite and above 0"),
         levels([[0], [1, 2]], [(0, 1), (0, 2)], "graph"),
     ],
 )
 def test_a_chart_is_well_formed_whatever_it_shows(chart: str) -> None:
     drawing = ET.fromstring(chart)  # noqa: S314  our own
     assert "nan" not in chart
+    assert all(0 <= float(each.get("width", 0)) <= 720 for each in drawing.iter())
     _, _, width, height = map(float, drawing.attrib["viewBox"].split())
     assert width > 0
     assert height > 0
