@@ -394,7 +394,7 @@ class Recorded(Guided):
         gone = evidence.moved[rows] | (self.cluster[rows] != number)
         table = parts = None
         if self.attempts is not None:
-            given = self._given()
+            given = self._listed()
             kept = given.cluster == number
             table = self.attempts[kept].assign(row=np.searchsorted(rows, given.row[kept]), cluster=0)
         if self.parts is not None:
@@ -436,16 +436,34 @@ class Recorded(Guided):
 
     def _attempts(self) -> Attempts:
         """Return the columns of `all_attempts`."""
+        only = self._last()
+        return only if self.attempts is None or self.attempts.empty else only.with_earlier(self._listed())
+
+    def _last(self) -> Attempts:
+        """Return one attempt for each row, as its own columns say."""
         by_row = {name: getattr(self, name) for name in ("start_s", "end_s", "outcome", "cluster")}
-        only = Attempts.of(row=np.arange(len(self)), **by_row)
-        return only if self.attempts is None or self.attempts.empty else only.with_earlier(self._given())
+        return Attempts.of(row=np.arange(len(self)), **by_row)
+
+    def _listed(self) -> Attempts:
+        """Return the columns of the table of attempts, in its own order."""
+        return _NO_ATTEMPTS if self.attempts is None else from_table(self.attempts, self._attempt_rows(), self.cluster)
+
+    def _unlisted(self) -> Attempts:
+        """Return the attempts of the rows that the table does not list, in input order."""
+        ran = ~np.isnan(self.start_s)
+        ran[self._attempt_rows()] = False
+        return self._last().take(np.flatnonzero(ran))
 
     def _given(self) -> Attempts:
-        """Return every attempt as columns: the table's in its own order, else those of the jobs in input order."""
-        if self.attempts is not None:
-            return from_table(self.attempts, self._attempt_rows(), self.cluster)
-        ran = self._attempts().take(np.flatnonzero(~np.isnan(self.start_s)))
-        return ran._replace(work_s=np.where(ran.outcome == UNFINISHED, 0.0, self.executed_s[ran.row]))
+        """Return every attempt as columns: the table's in its own order, then those that it does not list."""
+        listed, others = self._listed(), self._unlisted()
+        if self.attempts is not None and not len(others.row):
+            return listed
+        others = others._replace(work_s=np.where(others.outcome == UNFINISHED, 0.0, self.executed_s[others.row]))
+        if self.attempts is None:
+            return others
+        pairs: list[Any] = [*zip(listed, others, strict=True)]
+        return Attempts(*map(np.concatenate, pairs))
 
     def _elsewhere(self) -> Attempts:
         """Return the attempts on clusters that are not among those of the schedule."""

@@ -219,11 +219,15 @@ class Schedule(Recorded):
         `lost_s` is how long it ran for nothing: what was lost with its machine, or went into checkpoints; NaN
         while it runs, and where it is not known.
         """
+        others = self._unlisted()
+        table, rows = pd.DataFrame({"job_id": self.workload.job_id[others.row], **others.shown()}), others.row
         if self.attempts is not None:
-            table, rows = self.attempts.copy(), self._attempt_rows()
-        else:
-            rows = np.lexsort((np.arange(len(self)), self.start_s))[: int((~np.isnan(self.start_s)).sum())]
-            table = pd.DataFrame({"job_id": self.workload.job_id[rows], **self._attempts().take(rows).shown()})
+            table = table[[name for name in self.attempts if name in table]]
+            table = pd.concat([self.attempts, table], ignore_index=True) if len(rows) else self.attempts.copy()
+            rows = np.concatenate((self._attempt_rows(), rows))
+        if len(others.row):
+            order = np.argsort(table["start_s"].to_numpy(), kind="stable")
+            table, rows = table.iloc[order].reset_index(drop=True), rows[order]
         table["cores"] = self.workload.cores[rows]
         table["lost_s"] = table["end_s"] - table["start_s"] - table["work_s"] if "work_s" in table else np.nan
         return table

@@ -82,6 +82,18 @@ def test_all_attempts_begin_with_the_last_of_each_job(interrupted: Schedule, dra
     pd.testing.assert_series_equal(drawn.all_attempts()["start_s"], drawn.jobs["start_s"])
 
 
+def test_a_job_that_the_table_of_attempts_does_not_list_ran_once(interrupted: Schedule) -> None:
+    columns = ["job_id", "attempt", "start_s", "end_s", "cores"]
+    ran = [(1, 1, 0.0, 4.0, 3), (3, 1, 2.0, 6.0, 1), (2, 1, 4.0, 12.0, 2), (1, 2, 12.0, 22.0, 3)]
+    assert list(interrupted.runs[columns].itertuples(index=False, name=None)) == ran
+    assert list(interrupted.on(0).runs[columns].itertuples(index=False, name=None)) == ran
+    power = sm.Power(machine_w=0, core_w=3_600_000)  # 1 kWh per core-second
+    assert interrupted.energy_by_job(power)["energy_kwh"].tolist() == [3 * 14, 2 * 8, 4]
+    assert interrupted.energy(power) == {"energy_kwh": 62}
+    listed = replace(interrupted, attempts=interrupted.runs.drop(columns=["cores", "lost_s"]))
+    pd.testing.assert_frame_equal(listed.runs, interrupted.runs)
+
+
 def test_the_queue_and_the_cores_are_known_over_time(drawn: Schedule, interrupted: Schedule) -> None:
     queue, used = drawn.queue_length(), drawn.cores_used()
     assert queue.to_dict("list") == {"time_s": [0, 5, 10, 14, 30], "queue_length": [1, 2, 1, 0, 1]}
