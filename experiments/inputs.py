@@ -230,6 +230,8 @@ def parts_of(log: Workload, part: str) -> Iterator[tuple[NDArray[np.str_], NDArr
     for name in _PARTS[part]:
         if name in log.extras:
             given = pd.Series(log.extras[name])
+            if given.dtype.kind == "f":  # a number that is missing made floats of all
+                given = given.convert_dtypes()
             names = given.astype(str).to_numpy(object).astype(np.str_)
             yield names, given.notna().to_numpy() & ~np.isin(names, ("", "-1"))
 

@@ -56,6 +56,14 @@ def test_partitions_and_queues_of_the_standard_workload_format_are_numbers(part:
         WorkloadFile(path=tmp_path / "none.swf", cores=16, **asked).read()
 
 
+def test_numbers_of_queues_are_whole_though_a_job_has_none(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("submit_s,runtime_s,cores,queue\n0,5,1,1\n1,5,1,2\n2,5,1,\n3,5,1,-1\n")
+    log = WorkloadFile(path=tmp_path / "log.csv", cores=4, queues=("2",)).read()
+    assert (log.submit_s.tolist(), log.counts["in other queues"]) == ([1.0], 3)
+    with pytest.raises(UnknownNameError, match="unknown queue '3'; known: 1, 2"):
+        WorkloadFile(path=tmp_path / "log.csv", cores=4, queues=("3",)).read()
+
+
 def test_a_time_zone_says_what_the_times_of_an_accounting_mean(tmp_path: Path) -> None:
     """In the night to 31 March 2024 an hour was left out in Berlin."""
     path = accounting(tmp_path)
