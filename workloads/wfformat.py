@@ -21,6 +21,7 @@ from simmodels.errors import FileFormatError, RequestError, brief, must_be
 from simmodels.ground.arguments import as_instance
 from simmodels.ground.durations import as_seconds
 from simmodels.ground.files import as_path
+from simmodels.ground.numbers import as_float, is_number
 from simmodels.units import SECOND
 from simmodels.work.curve import FOREVER, ValueCurve
 from simmodels.work.workflow import Workflow
@@ -229,7 +230,10 @@ def _own(path: Path, own: object, tasks: list[DescribedTask]) -> dict[str, Any]:
         "job_id": (isinstance(given.get("job_id"), int) and given["job_id"] is not True, "an integer"),
         "submit_s": (fits(given.get("submit_s"), least=-math.inf, above=True), "a finite number"),
         "name": (isinstance(given.get("name"), str), "a text"),
-        "max_value": (most is None or fits(most, least=0, above=True), "a finite number > 0, or null"),
+        "max_value": (
+            most is None or (is_number(most) and 0 < as_float(most) < math.inf),
+            "a finite number > 0, or null",
+        ),
         "kinds": (_listed(given.get("kinds"), str | None, {len(tasks)}), "a text or null for each task"),
         "task_names": (_listed(given.get("task_names"), str, {0, len(tasks)}), "a text for each task, or none"),
     }

@@ -290,6 +290,12 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
             write_wfformat(Workflow(1, 0.0, [1.0]), tmp_path / name, **options)  # type: ignore[arg-type]
 
 
+def test_a_worth_beyond_the_whole_numbers_of_floats_is_read_again(tmp_path: Path) -> None:
+    job = Workflow(1, 0.0, [1.0], max_value=1e300)
+    write_wfformat(job, tmp_path / "job.json")
+    assert same(read_wfformat(tmp_path / "job.json"), job)
+
+
 @pytest.mark.parametrize(
     ("key", "value", "what"),
     [
@@ -297,6 +303,7 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
         ("submit_s", "0", "schedlab.submit_s must be a finite number (got '0')"),
         ("name", 4, "schedlab.name must be a text (got 4)"),
         ("max_value", 0, "schedlab.max_value must be a finite number > 0, or null (got 0)"),
+        ("max_value", 10**400, "schedlab.max_value must be a finite number > 0, or null (got 1...)"),
         ("kinds", ["x"], "schedlab.kinds must be a text or null for each task (got ['x'])"),
         ("task_names", [3, 4], "schedlab.task_names must be a text for each task, or none (got [3, 4])"),
         ("curve", [[1, 1]], "schedlab: curve: the number of points of a value curve must be at least 2 (got 1)"),
