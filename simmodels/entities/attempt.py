@@ -8,6 +8,7 @@ from simpy.events import Process as SimPyProcess
 
 from simmodels.clusters.checkpoints import Checkpoints
 from simmodels.entities.environment import Environment
+from simmodels.errors import RequestError
 from simmodels.work.workload import Job
 
 if TYPE_CHECKING:
@@ -193,6 +194,13 @@ class Attempt:
     def __repr__(self) -> str:
         """Return a line about it."""
         return f"<Attempt of job {self.job.job_id} from {self.start_s:g} s>"
+
+    def note_change(self, submitted: Job) -> None:
+        """Take note of the job as it was submitted, which a scheduler changed; refuse it on other cores."""
+        self.submitted = submitted
+        if self.job.cores != submitted.cores:
+            what = f"job {submitted.job_id} was started on {self.job.cores} cores"
+            raise RequestError(what, f"the pass gave it {submitted.cores}")
 
     def is_changed(self) -> bool:
         """Return whether only a user's cluster, or scheduler, says how long it runs: by a law, another job, a limit."""

@@ -89,7 +89,7 @@ class QueueScheduler(Scheduler):
         self._address = int(address_of(self._queue))
         self._plan = QueuePlan(self.cluster.lengths_s)
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
-        self._slot_of: dict[int, int] = {}  # by id of these
+        self._by_id: dict[int, int] | None = None  # the slots of these by id, once one is asked for
         self._waiting = 0  # how many wait
         self._turn = 0
         self._slots = np.empty(64, np.int64)  # what ended, then what starts
@@ -302,23 +302,23 @@ class QueueScheduler(Scheduler):
             self._next_event()
             return
         now = float(self.env._now)  # noqa: SLF001  env.now, without a call
-        arrivals = len(self._submitted)
-        for job in self._submitted:
-            self._enter(job, now)
-        self._submitted.clear()
-        finished, ended = 0, self._ended
+        arrivals, finished, ended, again = len(self._submitted), 0, self._ended, self._again
+        if arrivals:
+            for job in self._submitted:
+                self._enter(job, now)
+            self._submitted.clear()
         if ended:
             if len(ended) > len(self._slots):
                 self._slots = np.empty(2 * len(ended), np.int64)
             for attempt in ended:
-                if attempt in self._again:
+                if again and attempt in again:
                     self._requeue(attempt.slot, now)
                 else:
                     self._slots[finished] = attempt.slot
                     finished += 1
                     self._forget(attempt.slot)
             ended.clear()
-            self._again.clear()
+            again.clear()
         self._start_all(self._decided(now, finished, arrivals))
 
     def _decided(self, now: float, finished: int, arrivals: int) -> list[int]:
@@ -391,15 +391,23 @@ class QueueScheduler(Scheduler):
         self._cores[slot] = job.cores
         self._runtime[slot], self._estimate[slot] = self.cluster.lengths_s(job)
         self._jobs[slot] = job
-        self._slot_of[id(job)] = slot
+        if self._by_id is not None:
+            self._by_id[id(job)] = slot
         self._arrived = slot + 1
         self._waiting += 1
 
     def _forget(self, slot: int) -> None:
         """Let a job go that is done, or was withdrawn."""
-        key = id(self._jobs.pop(slot))
-        if self._slot_of[key] == slot:  # else it was submitted again, and has a later one
-            del self._slot_of[key]
+        job = self._jobs.pop(slot)
+        if self._by_id is not None and self._by_id.get(id(job)) == slot:  # else it was submitted again
+            del self._by_id[id(job)]
+
+    @property
+    def _slot_of(self) -> dict[int, int]:
+        """Return the slots of the jobs that are not done, by id; most queues are never asked, and need not keep it."""
+        if self._by_id is None:
+            self._by_id = {id(job): slot for slot, job in self._jobs.items()}
+        return self._by_id
 
     def _withdraw(self, job: Job) -> None:
         """Take a job out of the queue."""
@@ -466,7 +474,7 @@ class QueueScheduler(Scheduler):
             attempt = self.start(job)
             self.cluster.places = ()  # if `start` is overridden, to start it elsewhere
             if attempt.job is not job:
-                self._note_change(attempt, job)
+                attempt.note_change(job)  # `start` was overridden to start a changed job
             attempt.decider, attempt.slot, attempt.turn = self, slot, self._turn
             self._turn += 1
             if slot < self.options.warm_jobs:
@@ -476,14 +484,6 @@ class QueueScheduler(Scheduler):
             self._news.publish(
                 self._queue, self.options, attempts, jobs=self._jobs, estimate_s=self._estimate, parties=self._parties
             )
-
-    @staticmethod
-    def _note_change(attempt: Attempt, job: Job) -> None:
-        """Take note that `start` was overridden to start a changed job."""
-        attempt.submitted = job
-        if attempt.job.cores != job.cores:
-            what = f"job {job.job_id} was started on {attempt.job.cores} cores"
-            raise RequestError(what, f"the pass gave it {job.cores}")
 
     def about(self) -> dict[str, object]:
         """Return the options by name, as a schedule keeps them; the order is that of the last decision."""
