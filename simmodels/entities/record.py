@@ -251,7 +251,7 @@ class Record:
         """Return the clusters that belong to the schedule: all that somebody serves, or on which something ran."""
         if self.cluster is not None:
             return [self.cluster]
-        used = set(table["on"].tolist())
+        used = set(table["on"].unique().tolist())
         clusters = self.env.all(Cluster)
         kept = [each for each in clusters if each.served_by is not None or each.number in used]
         return kept or clusters
@@ -262,21 +262,21 @@ class Record:
         Of a recorder of one cluster also those of its jobs on others. And the parts of those on several machines.
         """
         kept, parts, odd = self._by_now()
-        columns = {name: kept[name].copy() for name in _ATTEMPT.names or ()}
-        table = pd.DataFrame(columns | {"at": np.arange(len(kept))})  # where it is kept
-        work_s = np.where(table["outcome"] == UNFINISHED, 0.0, table["executed_s"])
-        table["work_s"] = table["work_s"].where(table["work_s"].notna(), work_s)
+        by_start = np.lexsort((kept["of"], kept["start_s"]))
+        rows = kept[by_start]
+        columns = {name: rows[name].copy() for name in _ATTEMPT.names or ()}
+        usually_s = np.where(columns["outcome"] == UNFINISHED, 0.0, columns["executed_s"])
+        columns["work_s"] = np.where(np.isnan(columns["work_s"]), usually_s, columns["work_s"])
         at, *rare = np.array(odd, np.float64).reshape(-1, 4).T
         for name, values, usual in zip(RARE, rare, (np.nan, 0.0, 0.0), strict=True):
-            column = np.full(len(table), usual)
+            column = np.full(len(kept), usual)
             column[at.astype(np.int64)] = values
-            table[name] = column
+            columns[name] = column[by_start]
+        columns["stopped"] = columns["stopped"].astype(np.bool_)
         rules = np.array([checkpoint_numbers(each) for each in self._rules], np.float64).reshape(-1, 3)
-        for name, values in zip(RULE_COLUMNS, rules.T, strict=True):
-            table[name] = values[table["rule"]]
-        table["stopped"] = table["stopped"].astype(np.bool_)
-        table = table.sort_values(["start_s", "of"], kind="stable", ignore_index=True)
-        return table.assign(attempt=numbered(table["of"].to_numpy())), parts
+        columns |= {name: values[columns["rule"]] for name, values in zip(RULE_COLUMNS, rules.T, strict=True)}
+        columns |= {"at": by_start, "attempt": numbered(columns["of"])}  # where it is kept, and which of its job's
+        return pd.DataFrame(columns, copy=False), parts
 
     def _is_here(self, table: "pd.DataFrame") -> NDArray[np.bool_]:
         """Return which attempts are on the recorder's cluster; all of them, if it has none of its own."""

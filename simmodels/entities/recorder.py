@@ -73,17 +73,20 @@ class Recorder(Record):
         table, parts = self._table()
         clusters = self._clusters(table)
         is_here = self._is_here(table)
-        here, away = table[is_here].reset_index(drop=True), table[~is_here]
-        last = ~table.duplicated("of", keep="last").to_numpy()
-        moved = np.unique(table["of"][last & ~is_here]).astype(np.int64)
-        numbers = np.arange(self._count)
+        here, away = (table, table[:0]) if is_here.all() else (table[is_here].reset_index(drop=True), table[~is_here])
+        # All these are sets of numbers, which are small: columns of truths are made faster than sorted numbers.
+        is_moved, is_shown = np.zeros(self._count, np.bool_), np.full(self._count, self.cluster is None)
+        is_moved[table["of"]] = ~is_here  # by start: of each, what its last attempt says stays
+        moved, numbers = np.flatnonzero(is_moved), np.arange(self._count)
         shown = _Shown(clusters=clusters, here=here, away=away, parts=parts, numbers=numbers, moved=moved, flows=())
         if self.cluster is not None:
             held = [job for each in shown.schedulers for job in each.jobs_not_done if id(job) in self._undone]
-            numbers = np.union1d(here["of"].to_numpy(), np.array([self._number(job) for job in held], np.int64))
-        flows = self._whole(numbers, moved)
-        numbers = np.unique(np.concatenate([numbers, *(np.arange(first, first + len(each)) for first, each in flows)]))
-        return replace(shown, away=away[away["of"].isin(numbers)], numbers=numbers, flows=flows)
+            is_shown[here["of"]] = True
+            is_shown[[self._number(job) for job in held]] = True
+        flows = self._whole(np.flatnonzero(is_shown), moved)
+        for first, each in flows:
+            is_shown[first : first + len(each)] = True
+        return replace(shown, away=away[is_shown[away["of"]]], numbers=np.flatnonzero(is_shown), flows=flows)
 
     def _jobs_of(self, shown: _Shown) -> tuple[Workload, Source | None, NDArray[np.int64], int]:
         """Return the workload of a schedule, its source, its rows by number, and how many jobs of sources it lacks.
@@ -191,9 +194,11 @@ class Recorder(Record):
             if not isinstance(each, Scheduler) and set(each.clusters) & set(clusters)
         ]
         workload, source, rows, left_out = self._jobs_of(shown)
+        row = np.full(self._count, -1)  # by number
+        row[shown.numbers] = rows
         at, elsewhere, moved = (
-            rows[np.searchsorted(shown.numbers, each)]
-            for each in (table["of"], away["of"], np.intersect1d(shown.moved, shown.numbers))
+            row[each]
+            for each in (table["of"], away["of"], np.intersect1d(shown.moved, shown.numbers, assume_unique=True))
         )
         on_machines = any(cluster.machines for cluster in clusters)
         counted = workload.known()
