@@ -202,11 +202,6 @@ class Attempt:
             what = f"job {submitted.job_id} was started on {self.job.cores} cores"
             raise RequestError(what, f"the pass gave it {submitted.cores}")
 
-    def is_changed(self) -> bool:
-        """Return whether only a user's cluster, or scheduler, says how long it runs: by a law, another job, a limit."""
-        limited = self.limit_s is not None and self.limit_work_s != self.submitted.estimate_s
-        return limited or self.job is not self.submitted or not self.cluster.works_as_logged
-
     def interrupt(self, cause: object = None) -> None:
         """Stop it at this instant; its work is lost (outcome LOST). One that has ended stays as it is.
 

@@ -130,10 +130,10 @@ class Record:
 
     def _see_submit(self, job: Job | Workflow, _: object) -> None:
         key = id(job)
-        if key in self._back:
-            self._back.remove(key)
-            return
         if key in self._undone:
+            if key in self._back:
+                self._back.remove(key)
+                return
             what = f"job {job.job_id} is submitted again before it is done"
             raise RequestError(what, "submit a copy (dataclasses.replace)")
         self._undone[key] = (self._count, job)
@@ -146,43 +146,36 @@ class Record:
         self._count += 1
 
     def _see_end(self, attempt: Attempt) -> None:
-        submitted, outcome = attempt.submitted, attempt.outcome
+        key, outcome = id(attempt.submitted), attempt.outcome
         self._keep(attempt)
-        if isinstance(submitted, TaskRun):
+        if isinstance(attempt.submitted, TaskRun):
             return  # a workflow is known forever: its other tasks may be lost, or still to come
         if outcome is not LOST:
             if self._back:
-                self._back.discard(id(submitted))
-            self._undone.pop(id(submitted), None)
-        elif id(submitted) in self._undone:
-            self._back.add(id(submitted))
+                self._back.discard(key)
+            self._undone.pop(key, None)
+        elif key in self._undone:
+            self._back.add(key)
 
     def _keep(self, attempt: Attempt) -> None:
         """Keep what is known of an attempt: how it ended, or, if it runs, what it has done by now."""
-        known = self._undone.get(id(attempt.submitted))
-        number = self._number_of(attempt.submitted) if known is None else known[0]  # most are jobs
+        submitted, cluster = attempt.submitted, attempt.cluster
+        known = self._undone.get(id(submitted))
+        number = self._number_of(submitted) if known is None else known[0]  # most are jobs
         if number is None:
-            if self.cluster is None or attempt.cluster is self.cluster:
-                raise _unseen(attempt.submitted)
+            if self.cluster is None or cluster is self.cluster:
+                raise _unseen(submitted)
             return
         code, end_s, executed_s, work_s, lost = COMPLETED, attempt.end_s, attempt.executed_s, attempt.work_s, False
         if end_s is None:
             code, end_s, executed_s = UNFINISHED, math.nan, math.nan
-            work_s = attempt.cluster.work_so_far_s(attempt)
-        elif attempt.outcome is Outcome.KILLED:
-            code = KILLED
+            work_s = cluster.work_so_far_s(attempt)
         elif attempt.outcome is not RAN:
-            code = UNFINISHED
-            self._lost = lost = True
-        places, at = attempt.places, len(self._attempts) // _ATTEMPT.itemsize
-        if len(places) > 1:
-            self._parts += [(at, *run) for run in _runs_of(places)]
-        if lost or attempt.left is not None:
-            earlier_s = 0.0 if attempt.left is None else attempt.left.earlier_s  # it ran before the simulation began
-            stopped = lost and all(machine.is_on for machine, _ in places)
-            if earlier_s or stopped or (lost and attempt.warned_s is not None):
-                warned_s = attempt.warned_s if lost and attempt.warned_s is not None else math.nan
-                self._rare.append((at, warned_s, earlier_s, stopped))
+            lost = attempt.outcome is not Outcome.KILLED
+            code = UNFINISHED if lost else KILLED
+        if lost or attempt.left is not None or len(attempt.places) > 1:
+            self._keep_unusual(attempt, lost=lost)
+        limited = attempt.limit_s is not None and attempt.limit_work_s != submitted.estimate_s
         self._attempts += _pack_attempt(
             number,
             attempt.start_s,
@@ -190,13 +183,25 @@ class Record:
             executed_s,
             code,
             attempt.counted,
-            attempt.cluster.number,
-            places[0][0].index if places else -1,
+            cluster.number,
+            attempt.places[0][0].index if attempt.places else -1,
             math.nan if work_s is None else work_s,
             attempt.speed,
             self._last_rule[1] if attempt.checkpoints is self._last_rule[0] else self._rule(attempt.checkpoints),
-            attempt.is_changed(),
+            limited or attempt.job is not submitted or not cluster.works_as_logged,  # not just what the job says
         )
+
+    def _keep_unusual(self, attempt: Attempt, *, lost: bool) -> None:
+        """Keep what there is of few attempts, beside the record that is made of it next."""
+        at = len(self._attempts) // _ATTEMPT.itemsize
+        self._lost |= lost
+        if len(attempt.places) > 1:
+            self._parts += [(at, *run) for run in _runs_of(attempt.places)]
+        earlier_s = 0.0 if attempt.left is None else attempt.left.earlier_s  # it ran before the simulation began
+        stopped = lost and all(machine.is_on for machine, _ in attempt.places)
+        if earlier_s or stopped or (lost and attempt.warned_s is not None):
+            warned_s = attempt.warned_s if lost and attempt.warned_s is not None else math.nan
+            self._rare.append((at, warned_s, earlier_s, stopped))
 
     def _rule(self, given: Checkpoints) -> int:
         """Return the number of checkpoints; most are those of the attempt before, and a hash of them takes long."""
