@@ -136,6 +136,44 @@ def test_a_call_happens_when_an_event_of_its_instant_and_priority_would() -> Non
     assert seen[6:] == ["at the end"]
 
 
+def test_a_run_takes_the_steps_of_a_subclass_and_all_else_is_the_same() -> None:
+    class Stepping(Environment):
+        steps = 0
+
+        def step(self) -> None:
+            self.steps += 1
+            super().step()
+
+    def seen_by(env: Environment) -> list[tuple[float, str]]:
+        seen: list[tuple[float, str]] = []
+
+        def note(text: str) -> None:
+            seen.append((env.now, text))
+
+        def process() -> Generator[Event]:
+            yield env.timeout(1)
+            note("timeout")
+            env.call(lambda: note("call"), LAST)
+            env.at(1.0).callbacks.append(lambda _: note("first"))
+            env.step()  # in the middle of a run: the next event, and no more
+            note("stepped")
+            yield env.timeout(1)
+            note("process")
+
+        env.process(process())
+        last = env.at(2.0, "done")
+        assert env.run(until=1.5) is None
+        note("waits")
+        assert env.run(until=last) == "done"  # who waits for it, too, sees it when the clock goes on
+        note(f"processed: {last.processed}")
+        env.run()
+        return seen
+
+    own = Stepping()
+    assert seen_by(own) == seen_by(Environment())
+    assert own.steps > 8
+
+
 def test_an_event_that_is_no_class_is_refused() -> None:
     with pytest.raises(sm.RequestError, match=r"env.on\('ended', ...\); give the event as a class, such as"):
         Environment().on("ended", print)  # type: ignore[arg-type]
