@@ -14,6 +14,7 @@ from simmodels.structures.line_plan import new_line_plan
 from simmodels.structures.structure import address_of
 from simmodels.work.workload import Job
 
+NO_ROW: Final = np.empty(0)
 _NO_SLOTS: Final = np.empty(0, np.int64)
 
 

@@ -15,7 +15,7 @@ from simmodels.entities.environment import Environment
 from simmodels.entities.events import Submitted
 from simmodels.entities.machine import Machine
 from simmodels.entities.queue_news import QueueNews
-from simmodels.entities.queue_plan import QueuePlan, require_predictable
+from simmodels.entities.queue_plan import NO_ROW, QueuePlan, require_predictable
 from simmodels.errors import RequestError
 from simmodels.passes import queue_events as queue
 from simmodels.passes.queue_order import place_of
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from simmodels.policies.option_types import QueueSchedulerOptions
 
 _ROOM: Final = 1024  # slots at first
-_NO_ROW: Final = np.empty(0)
 
 
 @takes_options(QueueOptions)
@@ -71,11 +70,16 @@ class QueueScheduler(Scheduler):
     [0.0, 15.0, 10.0]
     """
 
+    __slots__ = (  # as those of `Scheduler`
+        "_address", "_associations", "_by_event", "_by_id", "_cores", "_estimate", "_jobs", "_kill", "_may_refuse",
+        "_news", "_parties", "_plan", "_powered", "_promise", "_room", "_rows", "_runtime", "_slots", "_starts_on",
+        "_submit", "_turn", "_waiting", "options",
+    )  # fmt: skip
+
     def __init__(self, env: Environment, cluster: Cluster, **options: "Unpack[QueueSchedulerOptions]") -> None:
         self.options = QueueOptions.checked(**options)
         super().__init__(env, cluster)
-        self.order_changes = 0
-        self.changes = 0  # of other options
+        self.order_changes, self.changes = 0, 0  # of the orders, and of other options
         self._overruns = {self.options.overrun}
         self._may_refuse = self.options.may_refuse  # asked at every decision, so kept
         self._kill = self.options.overrun == "kill"
@@ -90,8 +94,7 @@ class QueueScheduler(Scheduler):
         self._plan = QueuePlan(self.cluster.lengths_s)
         self._jobs: dict[int, Job] = {}  # by slot, those not yet done
         self._by_id: dict[int, int] | None = None  # the slots of these by id, once one is asked for
-        self._waiting = 0  # how many wait
-        self._turn = 0
+        self._waiting, self._turn = 0, 0  # how many wait, and how many have started
         self._slots = np.empty(64, np.int64)  # what ended, then what starts
         self._powered = 0  # cores gained (lost) since the last decision
         self._news = QueueNews(self)
@@ -263,8 +266,7 @@ class QueueScheduler(Scheduler):
 
     def may_start(self, job: Job, most: Mapping[Cluster, int]) -> bool:
         """Whether a job of elsewhere may start here: it is not too wide, nor behind such that block the queue."""
-        depth = self.options.queue_depth
-        hidden = depth is not None and len(self.queued) >= depth
+        hidden = len(self.queued) >= (self.options.queue_depth or math.inf)
         queued = self.queued if hidden else [*self._ahead_of(job), job]
         return super().may_start(job, most) and not self._is_blocked(queued, most)
 
@@ -429,7 +431,7 @@ class QueueScheduler(Scheduler):
         if number >= 0:
             slot = self._arrived + number
         columns = self.order.columns
-        row = np.array(self._rows.row_of(columns, job), np.float64) if columns else _NO_ROW
+        row = np.array(self._rows.row_of(columns, job), np.float64) if columns else NO_ROW
         ended = [attempt.slot for attempt in self._ended]
         start_s = plan.start_s(self._address, float(self.env.now), cluster.free_cores, ended, job, slot, row)
         return super().predict_start(job) if math.isnan(start_s) else start_s
@@ -459,10 +461,8 @@ class QueueScheduler(Scheduler):
         return self._drawn_for(self._room, asked=self.options.draws)
 
     def _start_all(self, slots: list[int]) -> None:
-        if self._may_refuse:
-            slot = self._queue.refused
-            if slot >= 0:
-                raise_refused(self._jobs[slot], self._queue.refused_at, self.order, self.backfill_order)
+        if self._may_refuse and (slot := self._queue.refused) >= 0:
+            raise_refused(self._jobs[slot], self._queue.refused_at, self.order, self.backfill_order)
         attempts = []
         self._waiting -= len(slots)
         if self._promise.is_set or (self._waiting and self.options.backfilling == "conservative"):
