@@ -93,8 +93,8 @@ class Scheduler(Decider):
     # What is asked for at each instant. Of an object with more than 30 attributes in its `__dict__`, Python looks up
     # these and all methods each time; those in slots it finds at once, and they leave fewer than 30.
     __slots__ = (
-        "_again", "_arrived", "_ended", "_is_called", "_see_submission", "_submitted", "closed", "cluster", "env",
-        "routers",
+        "_acts", "_again", "_arrived", "_ended", "_is_called", "_see_submission", "_submitted", "closed",
+        "cluster", "env", "routers",
     )  # fmt: skip
 
     def __init__(self, env: Environment, cluster: Cluster) -> None:

@@ -414,10 +414,11 @@ class Cluster:
             see(attempt)
         if attempt.outcome is LOST:
             self.env.publish(Lost, attempt)
-        if attempt.decider is not None:
-            attempt.decider.note_end(attempt)
-        if attempt.then is not None:
-            attempt.then(attempt)
+        decider, then = attempt.decider, attempt.then
+        if decider is not None:
+            decider.note_end(attempt)
+        if then is not None:
+            then(attempt)
 
     def _vacate(self, attempt: Attempt) -> None:
         """Free the cores of an attempt on its machines."""

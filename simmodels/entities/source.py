@@ -154,10 +154,10 @@ class Source:
 
     def _submit_due(self, due: Event) -> None:
         """Submit all that is submitted now, and wait for the next instant: `due` happens again and again."""
-        now, each = self.env._now, self._next  # noqa: SLF001  env.now, without a call
+        now, each, submit = self.env._now, self._next, self._submit  # noqa: SLF001  env.now, without a call
         while each is not None and each.submit_s == now:
             self.submitted += 1 if isinstance(each, Job) else len(each)
-            self._submit(each)
+            submit(each)
             each = next(self._coming, None)
         self._next = each
         if each is None:
