@@ -1,5 +1,6 @@
 """What all cases share: figures, the shared data, and peak memory."""
 
+import gc
 import os
 import resource
 import sys
@@ -38,9 +39,10 @@ def _cpu_s() -> float:
 def measured(run: Callable[[], Found], count: int | Callable[[Found], float]) -> tuple[Found, Figures]:
     """Return what `run` returns, and what this took: seconds, and peak memory before and after.
 
-    CPU seconds are also those of its workers. `count` says of how many jobs, cells or trials it was, if need be by what
-    was returned.
+    CPU seconds are also those of its workers, and none are for garbage of before. `count` says of how many jobs, cells
+    or trials it was, if need be by what was returned.
     """
+    gc.collect()
     input_mb = peak_mb()
     begun, begun_cpu = time.perf_counter(), _cpu_s()
     found = run()
