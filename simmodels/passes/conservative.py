@@ -65,15 +65,15 @@ def _plan_again(queue, now, classes):
     for slot in slots_of(queue.waiting):
         # None has a reservation now, so the first in the queue's order has the choice.
         queue.reserved[slot] = np.nan
-    return _reserve_new(queue, now, classes, np.inf, False)  # a new profile is watched for all
+    return _reserve_new(queue, now, classes, np.inf)
 
 
 @compiled
-def _reserve_new(queue, now, classes, next_start, watch):
+def _reserve_new(queue, now, classes, next_start):
     """Give the jobs without a reservation (NaN) the earliest hole each, in the queue's order.
 
-    They watch what keeps them from starting earlier, if `watch` says so. Returns the earliest reserved start, given
-    that of the others (`next_start`).
+    They watch what keeps them from starting earlier. Returns the earliest reserved start, given that of the others
+    (`next_start`).
     """
     waiting, reserved, profile, limited = queue.waiting, queue.reserved, queue.profile, queue.limited
     limits = queue.limits  # read once, for thousands of jobs that are over one
@@ -92,7 +92,7 @@ def _reserve_new(queue, now, classes, next_start, watch):
             length = waiting.entries[b, i].estimate
             start = book(profile, classes, slot, now, cores, length)
             reserved[slot] = start
-            if watch:
+            if classes is None and profile.was_opened:
                 earlier(profile, cores, length, start, start, -np.inf, -np.inf, -np.inf)
             next_start = min(next_start, start)
     return next_start
@@ -270,7 +270,7 @@ def _bring_up_to_date(queue, now, classes):
         # First the jobs that have a reservation: a new one takes no hole that another could move into.
         next_start = _compress(queue, opened, next_start)
     if queue.has_unreserved:
-        next_start = _reserve_new(queue, now, classes, next_start, True)
+        next_start = _reserve_new(queue, now, classes, next_start)
     if next_start == now and _is_broken(queue, now):
         next_start = _plan_again(queue, now, classes)
     return next_start

@@ -44,6 +44,7 @@ PROFILE: Final = Structure(
         ("free", I1, "segment"),
         ("watched", I1, "segment"),  # the fewest cores that a job which watches it needs, or less
         ("segments", types.int64),
+        ("was_opened", types.boolean),  # whether anything was since it was made: before, all is watched for all
         # what was opened and not yet taken, see `Opened`
         ("least", types.int64),
         ("most", types.int64),
@@ -69,7 +70,7 @@ def copy_profile(profile, other):
     profile.time = other.time.copy()
     profile.free = other.free.copy()
     profile.watched = other.watched.copy()
-    profile.segments = other.segments
+    profile.segments, profile.was_opened = other.segments, other.was_opened
     profile.least, profile.most, profile.first, profile.last = other.least, other.most, other.first, other.last
 
 
@@ -109,7 +110,7 @@ def reset(profile, now, free):
     profile.time[0] = now
     profile.free[0] = free
     profile.watched[0] = 0
-    profile.segments = 1
+    profile.segments, profile.was_opened = 1, False
     take_opened(profile)
 
 
@@ -297,6 +298,7 @@ def open_up(profile, at, start, end, cores):
     _raise(profile.free, first, last, cores)
     opened = joined(take_opened(profile), _open(profile, first, last))
     profile.least, profile.most, profile.first, profile.last = opened
+    profile.was_opened = True
     _join_at(profile, last)
     _join_at(profile, first)
 
