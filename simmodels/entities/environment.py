@@ -129,7 +129,7 @@ class Environment(simpy.Environment):
             if next(_runs) % self.collects_every == 0:
                 gc.collect()
             gc.freeze()
-        self._runs = type(self).step is Environment.step
+        self._runs = getattr(self.step, "__func__", None) is _OWN_STEP  # else each event is to be a step
         try:
             return super().run(until)
         except BaseException as error:
@@ -325,6 +325,9 @@ class Environment(simpy.Environment):
         """
         for see in self._observers.get(kind, ()):
             see(*parts)
+
+
+_OWN_STEP: Final = Environment.step
 
 
 class _Observers:

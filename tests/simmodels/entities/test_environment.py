@@ -174,6 +174,25 @@ def test_a_run_takes_the_steps_of_a_subclass_and_all_else_is_the_same() -> None:
     assert own.steps > 8
 
 
+@pytest.mark.parametrize("of_all", [False, True])
+def test_a_step_that_is_replaced_sees_every_event_as_simpy_traces_them(
+    of_all: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env, seen = Environment(), []
+    traced = Environment if of_all else env
+    step = traced.step
+
+    def trace(*given: Environment) -> None:
+        seen.append(env.peek())
+        step(*given)
+
+    monkeypatch.setattr(traced, "step", trace)
+    for at_s in range(3):
+        env.at(at_s)
+    env.run()
+    assert seen == [0, 1, 2, np.inf]
+
+
 def test_an_event_that_is_no_class_is_refused() -> None:
     with pytest.raises(sm.RequestError, match=r"env.on\('ended', ...\); give the event as a class, such as"):
         Environment().on("ended", print)  # type: ignore[arg-type]
