@@ -407,7 +407,7 @@ class QueueScheduler(Scheduler):
     @property
     def _slot_of(self) -> dict[int, int]:
         """Return the slots of the jobs that are not done, by id; most queues are never asked, and need not keep it."""
-        if self._by_id is None:
+        if self._by_id is None or len(self._by_id) < len(self._jobs):  # or of two slots of a job the later is done
             self._by_id = {id(job): slot for slot, job in self._jobs.items()}
         return self._by_id
 

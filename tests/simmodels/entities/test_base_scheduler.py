@@ -135,6 +135,21 @@ def test_what_a_withdrawn_job_kept_back_starts_at_once() -> None:
     assert started == [(0, 0), (2, 3)]
 
 
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_job_that_was_submitted_twice_is_withdrawn_from_its_first_place_when_the_other_is_done(asked: bool) -> None:
+    env, scheduler = queue_on(4, order="LCFS")
+    first, twice, last = (sm.Job(number, 0.0, 9.0, 9.0, 4) for number in range(3))
+    for at_s, job in ((1, first), (2, twice), (3, twice), (12, last)):
+        env.run(until=at_s)
+        scheduler.submit(job)
+        if asked:
+            scheduler.predict_start(job)
+    env.run(until=20)  # the later one has run from 10 to 19, and now the last one runs
+    assert scheduler.waiting == [twice]
+    scheduler.withdraw(twice)
+    assert scheduler.jobs_not_done == [last]
+
+
 PLACERS = [sm.FirstFit, sm.TargetStretch, sm.TargetAsap, sm.PackedTargetAsap]
 
 
