@@ -114,7 +114,7 @@ def bars(values: Mapping[str, float], label: str) -> str:
     Parameters
     ----------
     values
-        The values by name; NaN and what is below 0 has no bar, and infinity one as long as the longest.
+        The values by name; NaN and values below 0 have no bar, and infinity has one as long as the longest.
     label
         What they are.
     """
