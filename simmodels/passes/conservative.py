@@ -231,7 +231,7 @@ def first_promise(queue, now):
 def _give_back(queue):
     """Take their reservations from the jobs that are over a limit; return the earliest reserved start of the others."""
     waiting, reserved = queue.waiting, queue.reserved
-    next_start = np.inf
+    next_start, first, last = np.inf, np.inf, -np.inf
     for c in range(waiting.blocks):
         b = waiting.chain[c]
         for i in range(waiting.count[b]):
@@ -245,7 +245,10 @@ def _give_back(queue):
             reserved[slot] = np.nan
             if start < np.inf:  # one at infinity holds no cores
                 end = lasts_until(start, waiting.entries[b, i].estimate)
-                open_up(queue.profile, 0, start, end, queue.cores[slot])
+                add(queue.profile, start, end, queue.cores[slot])
+                first, last = min(first, start), max(last, end)
+    # What was opened is looked for once: hundreds of reservations cover the same segments.
+    open_up(queue.profile, 0, first, last, 0)
     return next_start
 
 

@@ -286,7 +286,7 @@ def _open(profile, first, last):
 
 @compiled
 def open_up(profile, at, start, end, cores):
-    """Free `cores` more cores (at least one) in [start, end), and note what is opened.
+    """Free `cores` more cores (0 if they were added before) in [start, end), and note what is opened.
 
     None of it lies before segment `at`. An empty interval does nothing.
     """

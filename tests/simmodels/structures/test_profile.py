@@ -201,6 +201,20 @@ def test_what_may_have_enough_for_a_job_that_watches_is_opened() -> None:
     assert profile.steps() == [(0.0, 0), (2.0, 2), (4.0, 6), (6.0, 2), (8.0, 0), (10.0, 6)]
 
 
+def test_what_was_added_before_is_opened_at_once() -> None:
+    profile = new_profile(0.0, 0)
+    open_up(profile, 0, 0.0, math.inf, 1)
+    profile.opened()
+    add(profile, 2.0, 8.0, 3)
+    add(profile, 4.0, 6.0, 1)
+    assert profile.opened() is None
+    open_up(profile, 0, 1.0, 9.0, 0)
+    assert profile.opened() == (2, 5, 2.0, 8.0)
+    assert profile.steps() == [(0.0, 1), (2.0, 4), (4.0, 5), (6.0, 4), (8.0, 1)]
+    open_up(profile, 0, math.inf, -math.inf, 0)
+    assert profile.opened() is None
+
+
 def test_two_segments_that_become_one_are_watched_by_the_jobs_of_both() -> None:
     profile = new_profile(0.0, 0)
     open_up(profile, 0, 0.0, math.inf, 5)
