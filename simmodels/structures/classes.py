@@ -16,7 +16,7 @@ from simmodels.ground.compiled import compiled
 from simmodels.ground.numbers import Floats, Ints
 from simmodels.ground.signals import heed_signals
 from simmodels.structures.arrays import put
-from simmodels.structures.profile import Profile, add, earliest, free_in, lasts_until, new_profile, reset
+from simmodels.structures.profile import Profile, add, claim, free_in, lasts_until, new_profile, reset
 from simmodels.structures.sorted_blocks import sort_pairs
 
 
@@ -126,10 +126,7 @@ def takes_now(classes, slot, now, cores, length):
 def book(profile, classes, slot, now, cores, length):
     """Give a job the earliest hole, in the classes or (None) in the one profile; return its begin; infinity: none."""
     if classes is None:
-        start = earliest(profile, now, cores, length)
-        if start < np.inf:
-            add(profile, start, lasts_until(start, length), -cores)
-        return start
+        return claim(profile, now, cores, length)
     start = now
     # More can only fit where a profile rises, and that is at the begin of a segment.
     while not _fits(classes, start, lasts_until(start, length), cores):

@@ -213,11 +213,8 @@ def lasts_until(start, duration):
 
 
 @inlined
-def _cut_at(profile, at, instant):
-    """Let a segment from place `at` on begin at an instant; return its place: at infinity, behind the last one."""
-    if instant == np.inf:
-        return profile.segments
-    i = _segment(profile.time, at, profile.segments - at, instant)
+def _split(profile, i, instant):
+    """Let a segment begin at an instant that segment `i` holds; return its place."""
     if profile.time[i] == instant:
         return i
     if profile.segments == profile.time.size:
@@ -225,6 +222,14 @@ def _cut_at(profile, at, instant):
     _move_behind(profile, i + 1, i + 2)
     profile.time[i + 1], profile.free[i + 1], profile.watched[i + 1] = instant, profile.free[i], profile.watched[i]
     return i + 1
+
+
+@inlined
+def _cut_at(profile, at, instant):
+    """Let a segment from place `at` on begin at an instant; return its place: at infinity, behind the last one."""
+    if instant == np.inf:
+        return profile.segments
+    return _split(profile, _segment(profile.time, at, profile.segments - at, instant), instant)
 
 
 @inlined
@@ -402,6 +407,23 @@ def earliest(profile, start, cores, duration):
     Returns infinity when the last segment has too few cores.
     """
     return find(profile.time, profile.free, 0, profile.segments, start, cores, duration, np.inf)[0]
+
+
+@compiled
+def claim(profile, start, cores, duration):
+    """Take cores out of the earliest hole from `start` on, as `earliest` finds it; return its begin."""
+    begin, first, last = find(profile.time, profile.free, 0, profile.segments, start, cores, duration, np.inf)
+    if begin == np.inf:
+        return begin
+    end, before = lasts_until(begin, duration), profile.segments
+    first = _split(profile, first, begin)
+    last += profile.segments - before
+    if end < np.inf and (last == profile.segments or profile.time[last] > end):
+        last = _split(profile, last - 1, end)
+    _raise(profile.free, first, last, -cores)
+    _join_at(profile, last)
+    _join_at(profile, first)
+    return begin
 
 
 @inlined

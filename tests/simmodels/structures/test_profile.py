@@ -9,6 +9,7 @@ from simmodels.structures.profile import (
     add,
     advance,
     bring_forward,
+    claim,
     earlier,
     earliest,
     find,
@@ -155,7 +156,7 @@ def test_the_fewest_free_are_the_lowest_step_between_two_instants(
 @given(
     changes, instants, st.lists(st.tuples(st.integers(1, 4), lengths, instants), min_size=1, max_size=12), st.booleans()
 )
-def test_what_occupies_what_it_found_leaves_what_adding_leaves(
+def test_what_occupies_what_it_found_and_what_claims_it_take_the_earliest_hole(
     given_changes: list[Change], now: float, jobs: list[tuple[int, float, float]], by_place: bool
 ) -> None:
     profile, plain = built(now, 6, given_changes)
@@ -165,6 +166,7 @@ def test_what_occupies_what_it_found_leaves_what_adding_leaves(
     for cores, length, since in jobs:
         start, first, last = find(time, free, at, n, since, cores, length, math.inf)
         assert start == plain.earliest(since, cores, length) == earliest(profile, since, cores, length)
+        assert claim(profile, since, cores, length) == start
         if start == math.inf:
             continue
         end = lasts_until(start, length)
@@ -173,8 +175,8 @@ def test_what_occupies_what_it_found_leaves_what_adding_leaves(
         else:
             n = take(time, free, at, n, start, end, cores)
             assert n == take(time, free, at, n, end, end, cores)
-        add(profile, start, end, -cores)
         plain.changes.append((start, end, -cores))
+        assert_same(profile, plain)
         assert list(zip(time[at : at + n], free[at : at + n], strict=True)) == profile.steps()
 
 
