@@ -86,7 +86,7 @@ class Environment(simpy.Environment):
         self._left = False
         self.has_run = False
         """Whether `run` was called."""
-        self._runs = False  # whether the next step is the first of a run, which takes them all
+        self._takes_all = False  # whether the next step is the first of a run, which takes them all
         self._seeds = streams.Seeds(self.seed)
         self._entities: list[object] = []
         self._shared: dict[object, Any] = {}
@@ -129,7 +129,7 @@ class Environment(simpy.Environment):
             if next(_runs) % self.collects_every == 0:
                 gc.collect()
             gc.freeze()
-        self._runs = getattr(self.step, "__func__", None) is _OWN_STEP  # else each event is to be a step
+        self._takes_all = getattr(self.step, "__func__", None) is _OWN_STEP  # else each event is to be a step
         try:
             return super().run(until)
         except BaseException as error:
@@ -140,7 +140,7 @@ class Environment(simpy.Environment):
             self._left = not waited
             raise
         finally:
-            self._runs = False
+            self._takes_all = False
             if ours:
                 gc.unfreeze()
 
@@ -238,8 +238,8 @@ class Environment(simpy.Environment):
 
     def step(self) -> None:
         """Let the next event happen, as SimPy does, or the next call."""
-        if self._runs:
-            self._runs = False
+        if self._takes_all:
+            self._takes_all = False
             self._run_on()
         calls = self._calls
         if calls and not (self._queue and self._queue[0] < calls[0]):

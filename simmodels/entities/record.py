@@ -192,7 +192,7 @@ class Record:
         )
 
     def _keep_unusual(self, attempt: Attempt, *, lost: bool) -> None:
-        """Keep what there is of few attempts, beside the record that is made of it next."""
+        """Keep what few attempts have, of the one whose record is made next."""
         at = len(self._attempts) // _ATTEMPT.itemsize
         self._lost |= lost
         if len(attempt.places) > 1:

@@ -31,11 +31,6 @@ class Profile(Handle):
         n = self.segments
         return list(zip(self.time[:n].tolist(), self.free[:n].tolist(), strict=True))
 
-    def opened(self) -> "Opened | None":
-        """Return what was opened since this was called before; None if nothing was."""
-        found = Opened(*take_opened(self))
-        return found if found.most >= 0 else None
-
 
 PROFILE: Final = Structure(
     Profile,
@@ -270,9 +265,9 @@ def append(profile, instant, cores):
 
 @inlined
 def _open(profile, first, last):
-    """Return what is opened of segments [first, last), where cores came free.
+    """Open segments [first, last), where cores came free: return for whom, and where, there are enough now.
 
-    Whoever needs no more than it has is looked at now, and watches again what it needs; so others watch it alone.
+    Those are looked at, and watch again what they need; until then, only who needs more than a segment has watches it.
     """
     time, free, watched, n = profile.time, profile.free, profile.watched, profile.segments
     least, most, begin, until = INT64_MAX, np.int64(-1), n, np.int64(-1)

@@ -20,6 +20,7 @@ from simmodels.structures.profile import (
     open_up,
     reset,
     take,
+    take_opened,
 )
 
 Change = tuple[float, float, int]  # from, until, more cores free
@@ -183,38 +184,43 @@ def test_what_occupies_what_it_found_and_what_claims_it_take_the_earliest_hole(
 # -- what is opened -------------------------------------------------------------------------------------
 
 
+def opened(profile: object) -> tuple[int, int, float, float] | None:
+    found = take_opened(profile)
+    return found if found.most >= 0 else None
+
+
 def test_what_may_have_enough_for_a_job_that_watches_is_opened() -> None:
     profile = new_profile(0.0, 0)
     open_up(profile, 0, 0.0, math.inf, 1)
-    assert profile.opened() == (0, 1, 0.0, math.inf)  # nobody was looked at, so all may need it
+    assert opened(profile) == (0, 1, 0.0, math.inf)  # nobody was looked at, so all may need it
     open_up(profile, 0, 10.0, math.inf, 5)
-    assert profile.opened() == (2, 6, 10.0, math.inf)  # who needs one core was asked before
-    assert profile.opened() is None
+    assert opened(profile) == (2, 6, 10.0, math.inf)  # who needs one core was asked before
+    assert opened(profile) is None
     add(profile, 4.0, 6.0, -1)
     open_up(profile, 0, 4.0, 6.0, 1)
-    assert profile.opened() is None  # it has what it had
+    assert opened(profile) is None  # it has what it had
     open_up(profile, 0, 4.0, 6.0, 4)
-    assert profile.opened() == (2, 5, 4.0, 6.0)
+    assert opened(profile) == (2, 5, 4.0, 6.0)
     # A job of 5 cores for 3 s from 10 on watches what is before 4, and behind 6.
     assert earlier(profile, 5, 3.0, 10.0, 10.0, -math.inf, -math.inf, -math.inf) == -1
     add(profile, 0.0, 10.0, -1)
     open_up(profile, 0, 2.0, 8.0, 2)
-    assert profile.opened() == (2, 6, 2.0, 8.0)
+    assert opened(profile) == (2, 6, 2.0, 8.0)
     assert profile.steps() == [(0.0, 0), (2.0, 2), (4.0, 6), (6.0, 2), (8.0, 0), (10.0, 6)]
 
 
 def test_what_was_added_before_is_opened_at_once() -> None:
     profile = new_profile(0.0, 0)
     open_up(profile, 0, 0.0, math.inf, 1)
-    profile.opened()
+    opened(profile)
     add(profile, 2.0, 8.0, 3)
     add(profile, 4.0, 6.0, 1)
-    assert profile.opened() is None
+    assert opened(profile) is None
     open_up(profile, 0, 1.0, 9.0, 0)
-    assert profile.opened() == (2, 5, 2.0, 8.0)
+    assert opened(profile) == (2, 5, 2.0, 8.0)
     assert profile.steps() == [(0.0, 1), (2.0, 4), (4.0, 5), (6.0, 4), (8.0, 1)]
     open_up(profile, 0, math.inf, -math.inf, 0)
-    assert profile.opened() is None
+    assert opened(profile) is None
 
 
 def test_two_segments_that_become_one_are_watched_by_the_jobs_of_both() -> None:
@@ -222,14 +228,14 @@ def test_two_segments_that_become_one_are_watched_by_the_jobs_of_both() -> None:
     open_up(profile, 0, 0.0, math.inf, 5)
     add(profile, 0.0, 10.0, -4)
     add(profile, 0.0, 5.0, -1)
-    profile.opened()
+    opened(profile)
     # From 10 on it has 3 cores for 20 s. Wherever it began before, it would need those from 5 on: it watches these.
     assert earlier(profile, 3, 20.0, 10.0, 10.0, -math.inf, -math.inf, -math.inf) == -1
     open_up(profile, 0, 0.0, 5.0, 1)
-    assert profile.opened() is None
+    assert opened(profile) is None
     assert profile.steps() == [(0.0, 1), (10.0, 5)]
     open_up(profile, 0, 0.0, 10.0, 2)
-    assert profile.opened() == (3, 3, 0.0, 10.0)
+    assert opened(profile) == (3, 3, 0.0, 10.0)
 
 
 class Held:
@@ -246,7 +252,7 @@ class Held:
                 add(profile, begin, lasts_until(begin, length), -cores)
                 self.change(job, -cores)
                 assert earlier(profile, cores, length, begin, begin, -math.inf, -math.inf, -math.inf) == -1
-        profile.opened()
+        opened(profile)
 
     def change(self, job: int, n: int) -> None:
         """Let the naive profile have n cores more where a job has its reservation."""
@@ -254,7 +260,7 @@ class Held:
 
     def note(self) -> None:
         """Note for each job what was opened."""
-        if news := self.profile.opened():
+        if news := opened(self.profile):
             for known in self.opened.values():
                 known.append(news)
 
