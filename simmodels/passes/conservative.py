@@ -92,7 +92,7 @@ def _reserve_new(queue, now, classes, next_start):
             length = waiting.entries[b, i].estimate
             start = book(profile, classes, slot, now, cores, length)
             reserved[slot] = start
-            if classes is None and profile.was_opened:
+            if classes is None and profile.was_opened:  # there is no earlier hole: it is called for what it watches
                 earlier(profile, cores, length, start, start, -np.inf, -np.inf, -np.inf)
             next_start = min(next_start, start)
     return next_start

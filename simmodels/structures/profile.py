@@ -235,6 +235,17 @@ def _join_at(profile, i):
         _move_behind(profile, i + 1, i)
 
 
+@inlined
+def _change(profile, first, last, cores):
+    """Free `cores` more cores (fewer, if negative) in segments [first, last).
+
+    Two equal neighbours are joined, so that there are no more segments than changes.
+    """
+    _raise(profile.free, first, last, cores)
+    _join_at(profile, last)
+    _join_at(profile, first)
+
+
 @compiled
 def add(profile, start, end, cores):
     """Free `cores` more cores (fewer, if negative) in [start, end); an empty interval does nothing."""
@@ -243,10 +254,7 @@ def add(profile, start, end, cores):
         return
     first = _cut_at(profile, 0, start)
     last = _cut_at(profile, first, end)
-    _raise(profile.free, first, last, cores)
-    # Two equal neighbours are joined at the end, so that there are no more segments than changes.
-    _join_at(profile, last)
-    _join_at(profile, first)
+    _change(profile, first, last, cores)
 
 
 @compiled
@@ -312,9 +320,7 @@ def bring_forward(profile, first, held, duration, cores):
     start = profile.time[first]
     end, until = lasts_until(start, duration), lasts_until(held, duration)
     last = _cut_at(profile, first, min(end, held))
-    _raise(profile.free, first, last, -cores)
-    _join_at(profile, last)
-    _join_at(profile, first)
+    _change(profile, first, last, -cores)
     open_up(profile, max(first - 1, 0), max(end, held), until, cores)
 
 
@@ -415,9 +421,7 @@ def claim(profile, start, cores, duration):
     last += profile.segments - before
     if end < np.inf and (last == profile.segments or profile.time[last] > end):
         last = _split(profile, last - 1, end)
-    _raise(profile.free, first, last, -cores)
-    _join_at(profile, last)
-    _join_at(profile, first)
+    _change(profile, first, last, -cores)
     return begin
 
 
